@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -20,7 +21,7 @@ func TestPrepare(t *testing.T) {
 	t.Parallel()
 	env := testenv.Embedded(t, testenv.Options{})
 	store := env.OpenControl(t, env.CreateDatabase(t, "empty"))
-	require.ErrorIs(t, accounts.Prepare(t.Context(), store, false), controldb.ErrNotInstalled)
+	require.ErrorIs(t, accounts.Prepare(t.Context(), store, false), dberror.ErrNotInstalled)
 	require.NoError(t, accounts.Prepare(t.Context(), store, true))
 	require.NoError(t, store.Verify(t.Context()))
 	require.NoError(t, accounts.Prepare(t.Context(), store, false))

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // lease renews the agent's term. If it can neither renew nor confirm the term, it cancels
@@ -28,15 +29,15 @@ type lease struct {
 	metrics    *metrics.Agent
 }
 
-// trust says when this process must assume that its term is lost: the start of the last call that
-// renewed or confirmed the term, plus the lease, minus a margin. The instant is one of the
-// process's monotonic clock (I5). It is safe for concurrent use.
+// trust holds the instant at which this process must assume that its term is lost: the start of the
+// last call that renewed or confirmed the term, plus the lease, minus a margin. The instant is one
+// of the process's monotonic clock (I5). It is safe for concurrent use.
 type trust struct {
 	mu    sync.Mutex
 	until time.Time // moves forward only
 }
 
-// newTrust returns the trust in a term whose start was requested at askedAt.
+// newTrust returns the trust in a term that was requested at askedAt.
 func newTrust(askedAt time.Time, ttl time.Duration) *trust {
 	return &trust{until: askedAt.Add(ttl - margin(ttl))}
 }
@@ -55,8 +56,8 @@ func (t *trust) extend(askedAt time.Time, ttl time.Duration) {
 	t.until = askedAt.Add(ttl - margin(ttl))
 }
 
-// margin returns how long before the term's expiry this process gives the term up. The margin is
-// for canceling the running scripts.
+// margin is the time between the end of the trust and the term's expiry. Running scripts are
+// canceled within it.
 func margin(ttl time.Duration) time.Duration { return ttl / 6 }
 
 func newLease(
@@ -97,7 +98,7 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 			l.metrics.TermRenewed(left)
 			retry.Reset()
 			delay = backoff.Jittered(pacing.Polls{Lease: l.term.TTL}.Renewal())
-		case errors.Is(err, controldb.ErrTermEnded):
+		case errors.Is(err, dberror.ErrTermEnded):
 			l.cancelTerm(ErrTermLost)
 			return ErrTermLost
 		case ctx.Err() != nil:
@@ -115,13 +116,13 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// slowAnswer is how long a call of the lease may take in any case while the term is trusted: a busy
-// server answers late.
+// slowAnswer is the time that a call of the lease may always take while the term is trusted,
+// because a busy server answers late.
 const slowAnswer = 3 * time.Second
 
-// attempt returns ctx with the limit of one call: half of the time for which the term is trusted.
-// On a silent connection, as after the loss of a server, there is time left for a call on another
-// one, which may reach the server that took over.
+// attempt returns ctx with the limit of one call: half of the remaining trust in the term. If the
+// connection is silent, as after the loss of a server, there is time left for a second call on
+// another connection, which may reach the server that took over.
 func (l *lease) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := time.Until(l.trust.end())
 	return context.WithTimeout(ctx, max(left/2, min(left, slowAnswer)))
@@ -149,8 +150,8 @@ func (l *lease) extend(timer *time.Timer, started time.Time) bool {
 	return true
 }
 
-// confirm reports whether the term lasts for a lease although it cannot be renewed, because nobody
-// can write to the control database (sql/DESIGN.md, "Gaps").
+// confirm reports whether the term lasts for another lease although it cannot be renewed, because
+// nobody can write to the control database (sql/DESIGN.md, "Gaps").
 func (l *lease) confirm(ctx context.Context) bool {
 	ctx, cancel := l.attempt(ctx)
 	defer cancel()
@@ -166,7 +167,7 @@ func (l *lease) confirm(ctx context.Context) bool {
 func (l *lease) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.term.TTL)
 	defer cancel()
-	if err := l.store.EndTerm(ctx, l.term.ID); err != nil && !errors.Is(err, controldb.ErrTermEnded) {
+	if err := l.store.EndTerm(ctx, l.term.ID); err != nil && !errors.Is(err, dberror.ErrTermEnded) {
 		l.log.Warn("could not end the term", zap.Error(err))
 	}
 	l.cancelTerm(ErrStopping)

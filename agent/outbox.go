@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -88,7 +89,7 @@ func (o *outbox) count() int {
 	return len(o.waiting)
 }
 
-// full reports whether so many reports wait that no task must be claimed.
+// full reports whether so many reports wait that no more tasks may be claimed.
 func (o *outbox) full() bool { return o.count() >= o.cfg.OutcomeBuffer }
 
 // mark returns the number of deliveries that have begun, and whether the outbox is quiet: no
@@ -141,7 +142,7 @@ func (o *outbox) run(ctx context.Context) error {
 			switch {
 			case err == nil:
 				retry.Reset()
-			case errors.Is(err, controldb.ErrTermEnded):
+			case errors.Is(err, dberror.ErrTermEnded):
 				return ErrTermLost
 			case o.termCtx.Err() != nil: // the lease has ended the trust in the term during the call
 				return context.Cause(o.termCtx)
@@ -156,9 +157,9 @@ func (o *outbox) run(ctx context.Context) error {
 	}
 }
 
-// gather waits for more reports, so that one call delivers many: until most workers have reported,
-// the queue needs tasks or no task is left, but at most for the active poll interval, or longer in
-// a crowd. It returns false when ctx is done.
+// gather waits for more reports, so that one call delivers many. It waits until most workers have
+// reported, the queue needs tasks or no task is left, and at most for the active poll interval,
+// which is longer with many agents. It returns false when ctx is done.
 func (o *outbox) gather(ctx context.Context) bool {
 	limit := time.NewTimer(o.cfg.polls().Gather(o.crowd.size()))
 	defer limit.Stop()
@@ -197,7 +198,7 @@ func (o *outbox) flush(ctx context.Context) error {
 		case err == nil && !more:
 			return nil
 		case err == nil:
-		case errors.Is(err, controldb.ErrTermEnded):
+		case errors.Is(err, dberror.ErrTermEnded):
 			return ErrTermLost
 		case !sleep(ctx, retry.Next(), nil):
 			o.log.Error("outcomes were not delivered before the agent stopped", zap.Error(err), zap.Int(keyCount, o.count()))

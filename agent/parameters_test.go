@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -70,7 +71,7 @@ func TestDeclaredParametersReachScripts(t *testing.T) {
 {"name": "days", "type": "integer", "default": 7}, {"name": "mode", "choices": ["fast", "full"], "default": "full"}]`, nil))
 		for given, number := range map[string]int32{"": 50159, `{"days": 1}`: 50159, `{"tenant": "a", "days": "x"}`: 50069, `{"tenant": "a", "mode": "slow"}`: 50069, `{"tenant": "a", "other": 1}`: 50160} {
 			_, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, given)
-			require.Equal(t, number, controldb.NumberOf(err), "%s: %v", given, err)
+			require.Equal(t, number, dberror.NumberOf(err), "%s: %v", given, err)
 		}
 		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "tenants"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -24,18 +25,18 @@ import (
 )
 
 const (
-	// maxQuestions is how many questions an agent carries out at once, so that a slow one does not
-	// hold up all others.
+	// maxQuestions is the number of questions that an agent carries out at the same time, so that a
+	// slow question does not delay all others.
 	maxQuestions = 4
-	// questionParallel is how many databases are asked at once for each question. It is beside the
-	// limit of concurrent targets, which is for attempts.
+	// questionParallel is the number of databases that are queried at the same time for each
+	// question. The limit of concurrent targets, which is for attempts, does not count them.
 	questionParallel = 8
 	// recordInterval is the time between two calls that record answers, and the longest time until
 	// the agent learns that a question was canceled.
 	recordInterval = 500 * time.Millisecond
 	// recordRows and recordBytes bound a batch of rows: record_answers takes 1,000.
 	recordRows, recordBytes = 500, 256 << 10
-	// recordEnd is how long the agent tries to record how a question ended when it stops.
+	// recordEnd is the time limit for recording how a question ended when the agent stops.
 	recordEnd = 10 * time.Second
 	// maxAnswerShapes, maxAnswerErrors and namedTargets are the limits of the tables of answers.
 	maxAnswerShapes, maxAnswerErrors, namedTargets = 100, 100, 100
@@ -48,8 +49,8 @@ const (
 // errQuestionCanceled means that somebody has canceled the question.
 var errQuestionCanceled = errors.New("the question was canceled")
 
-// questions asks the databases of target groups what people have asked through the control
-// database (sql/DESIGN.md, "Questions").
+// questions runs the queries that people have asked through the control database (sql/DESIGN.md,
+// "Questions") on the databases of target groups.
 type questions struct {
 	store *controldb.Store
 	term  controldb.TermID
@@ -104,7 +105,7 @@ func (q *questions) run(ctx context.Context, ready func()) error {
 	}
 }
 
-// carryOut asks one question and records the answers.
+// carryOut runs one question and records the answers.
 func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuestion) {
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -126,14 +127,14 @@ func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuesti
 		return
 	}
 	end.Cut = end.Cut || a.full
-	// How it ended is recorded also when the agent stops.
+	// The end is recorded also when the agent stops.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordEnd)
 	defer cancel()
 	a.send(last, end)
 	a.log.Info("a question has ended", zap.Int(keyCount, a.number), zap.String(keyCause, end.Error))
 }
 
-// answering is a question that is being asked. It is the sink of the answers.
+// answering is a question that is carried out. It is the sink of the answers.
 type answering struct {
 	*questions
 	claim *controldb.ClaimedQuestion
@@ -151,16 +152,16 @@ type answering struct {
 
 	rows chan controldb.RecordedRow
 
-	// Of record and, after it has returned, of carryOut:
+	// These belong to record and, after it has returned, to carryOut.
 
 	pending []controldb.RecordedRow
 	bytes   int
-	number  int  // of the last row
+	number  int  // number of the last row
 	full    bool // no more rows are kept
 	lost    bool // the term does not hold the question any more
 }
 
-// ask asks all databases and returns how the question ended.
+// ask queries all databases and returns how the question ended.
 func (a *answering) ask(ctx context.Context) (end controldb.RecordedAnswers) {
 	end.Ended = true
 	defer func() {
@@ -212,7 +213,7 @@ func (a *answering) ask(ctx context.Context) (end controldb.RecordedAnswers) {
 	return end
 }
 
-// list returns the databases that are asked.
+// list returns the databases to be queried.
 func (a *answering) list(ctx context.Context) ([]targets.Target, error) {
 	members, err := a.store.GroupMembers(ctx, a.claim.Group)
 	if err != nil {
@@ -234,11 +235,11 @@ func (a *answering) list(ctx context.Context) ([]targets.Target, error) {
 	return list, nil
 }
 
-// why says why a question ended early.
+// why returns the reason why a question ended early, or text.
 func (a *answering) why(ctx context.Context, text string) string {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errQuestionCanceled):
-		return "Canceled." // the control database says by whom
+		return "Canceled." // the control database adds the name
 	case cause != nil:
 		return "The agent stopped before all databases had answered; ask again."
 	}
@@ -255,7 +256,7 @@ func without(list []question.Failure, cause error) (own []question.Failure) {
 	return own
 }
 
-// grouped returns the failures as they are recorded.
+// grouped returns the failures in the form in which they are recorded.
 func grouped(list []question.Failure) (errs []controldb.RecordedError) {
 	for _, g := range question.GroupFailures(list) {
 		if len(errs) == maxAnswerErrors {
@@ -316,7 +317,7 @@ func (r *answerRows) Row(row []driver.Value) error {
 		}
 		values = appendValue(values, r.columns[i], v)
 	}
-	r.rows <- controldb.RecordedRow{ // record receives until there are no more sessions
+	r.rows <- controldb.RecordedRow{ // record receives until all sessions have ended
 		Shape: r.shape, Server: r.target.Server, Database: r.target.Database, Values: append(values, ']'),
 	}
 	return nil
@@ -343,7 +344,8 @@ func appendValue(to []byte, c mssql.Column, v driver.Value) []byte {
 	return c.AppendJSON(to, v)
 }
 
-// record records rows and counts until rows is closed. What it has not recorded then is in pending.
+// record records rows and counts until rows is closed. The rows that it has not recorded are then
+// in pending.
 func (a *answering) record(ctx context.Context) {
 	ticker := time.NewTicker(recordInterval)
 	defer ticker.Stop()
@@ -370,7 +372,7 @@ func (a *answering) record(ctx context.Context) {
 	}
 }
 
-// send records what is pending, with counts. It tries until ctx is done or the term is lost.
+// send records the pending rows, with counts. It retries until ctx is done or the term is lost.
 func (a *answering) send(ctx context.Context, answers controldb.RecordedAnswers) {
 	answers.Question, answers.Targets = a.claim.ID, a.targets.Load()
 	answers.Answered, answers.Failed, answers.Paused = int(a.answered.Load()), int(a.failed.Load()), int(a.paused.Load())
@@ -382,7 +384,7 @@ func (a *answering) send(ctx context.Context, answers controldb.RecordedAnswers)
 	for {
 		verdict, err := a.store.RecordAnswers(ctx, a.term, answers)
 		switch {
-		case errors.Is(err, controldb.ErrTermEnded), err == nil && verdict == controldb.AnswersRefused:
+		case errors.Is(err, dberror.ErrTermEnded), err == nil && verdict == controldb.AnswersRefused:
 			a.lost = true
 			a.stop(ErrTermLost)
 			return

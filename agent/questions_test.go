@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -196,7 +197,7 @@ func TestQuestionCanceled(t *testing.T) {
 		var sessions int
 		f.query(t, "master", `SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE program_name LIKE N'%question%'`, &sessions)
 		require.Zero(t, sessions)
-		require.ErrorIs(t, f.Store.CancelQuestion(t.Context(), 99), controldb.ErrQuestionNotFound)
+		require.ErrorIs(t, f.Store.CancelQuestion(t.Context(), 99), dberror.ErrQuestionNotFound)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/earlier"
@@ -40,8 +41,8 @@ func TestReleases(t *testing.T) {
 		})
 
 		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol, controldb.AgentProtocol+1))
-		require.ErrorIs(t, f.Store.CheckVersion(t.Context()), controldb.ErrSchemaVersion)
-		require.ErrorIs(t, f.Store.Migrate(t.Context()), controldb.ErrSchemaVersion, "an older program must not undo a release")
+		require.ErrorIs(t, f.Store.CheckVersion(t.Context()), dberror.ErrSchemaVersion)
+		require.ErrorIs(t, f.Store.Migrate(t.Context()), dberror.ErrSchemaVersion, "an older program must not undo a release")
 		rows := f.ended(t, f.Start(t, "short"), time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle), "the agent continues")
 		rows = f.ended(t, long, 2*time.Minute)
@@ -62,12 +63,12 @@ func TestReleases(t *testing.T) {
 		require.False(t, list[0].Live)
 		require.Equal(t, "Outdated", list[0].EndReason)
 		_, err = f.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		require.ErrorContains(t, err, "supports the agent protocols 5 to 6, and this agent uses protocol 4")
 		stop()
 		late, err := agent.New(cfg, f.Store, agents.Tools(t, f.Env, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		require.ErrorIs(t, late.Run(context.WithoutCancel(t.Context())), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, late.Run(context.WithoutCancel(t.Context())), dberror.ErrSchemaVersion)
 
 		require.NoError(t, sim.ReturnToThisRelease(t.Context(), db))
 		require.NoError(t, f.Store.Verify(t.Context()))
@@ -91,7 +92,7 @@ func TestEarlierRelease(t *testing.T) {
 		require.NoError(t, err)
 		started := time.Now()
 		err = refused.Run(t.Context())
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		require.ErrorContains(t, err, `the control schema has version 28 and this program needs `)
 		require.ErrorContains(t, err, `run "jobagent db migrate"`)
 		require.Zero(t, time.Since(started), "nothing was repeated")

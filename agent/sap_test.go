@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -300,7 +301,7 @@ func TestSAPReports(t *testing.T) {
 			"another run":      report(t1, job, ids[0], otherRun.ID, true, "m"),
 			"no such run":      report(t1, job, ids[0], uuid.New(), true, "m"),
 		} {
-			require.ErrorIs(t, err, controldb.ErrSAPNotFound, name)
+			require.ErrorIs(t, err, dberror.ErrSAPNotFound, name)
 		}
 		require.NoError(t, report(t1, job, ids[0], run.ID, true, "m"), "74")
 		got := f.runs(t, job, ids[0])[0]
@@ -308,7 +309,7 @@ func TestSAPReports(t *testing.T) {
 		rows := f.ended(t, run.ID, time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
 		require.NoError(t, report(t1, job, ids[0], run.ID, true, "m"), "S-38")
-		require.ErrorIs(t, report(t1, job, ids[0], run.ID, false, "m"), controldb.ErrCallbackEnded, "80")
+		require.ErrorIs(t, report(t1, job, ids[0], run.ID, false, "m"), dberror.ErrCallbackEnded, "80")
 		require.Equal(t, "SUCCESS", f.runs(t, job, ids[0])[0].State, "80")
 
 		// 76: the report counts, whatever the answer is.
@@ -323,7 +324,7 @@ func TestSAPReports(t *testing.T) {
 		later := controldb.SAPScheduleSpec{Mode: controldb.SAPTime, Spec: `{"time":"in 2 hours"}`, Active: true}
 		job, ids = f.job(t, t1, "later", "http://h.example/202", "POST", later)
 		next := f.reaches(t, job, ids[0], 1, "SCHEDULED")
-		require.ErrorIs(t, report(t1, job, ids[0], next.ID, true, "m"), controldb.ErrSAPRunNotStarted)
+		require.ErrorIs(t, report(t1, job, ids[0], next.ID, true, "m"), dberror.ErrSAPRunNotStarted)
 		run = f.reaches(t, other, otherIDs[0], 1, "ACK_RECVD")
 
 		// 82 and 86: the time passes while no agent runs.
@@ -344,7 +345,7 @@ func TestSAPReports(t *testing.T) {
 		f.start(t)
 		run = f.reaches(t, job, ids[0], 1, "UNKNOWN")
 		require.Len(t, f.endpoint.Requests(), calls, "86")
-		require.ErrorIs(t, report(t1, job, ids[0], run.ID, true, "too late"), controldb.ErrCallbackEnded, "82")
+		require.ErrorIs(t, report(t1, job, ids[0], run.ID, true, "too late"), dberror.ErrCallbackEnded, "82")
 		run = f.runs(t, job, ids[0])[0]
 		require.Equal(t, "UNKNOWN", run.State)
 		require.Contains(t, run.Text, "too late", "82")
@@ -353,7 +354,7 @@ func TestSAPReports(t *testing.T) {
 		// 88: the job of a waiting run is deleted.
 		_, err = f.Store.DeleteSAPJob(t.Context(), f.scope, sapBy, other)
 		require.NoError(t, err)
-		require.ErrorIs(t, report(f.scope, other, otherIDs[0], otherRun.ID, true, "m"), controldb.ErrSAPNotFound, "88")
+		require.ErrorIs(t, report(f.scope, other, otherIDs[0], otherRun.ID, true, "m"), dberror.ErrSAPNotFound, "88")
 	})
 }
 
@@ -374,7 +375,7 @@ func TestSAPReruns(t *testing.T) {
 		require.NotEqual(t, first.ID, second.ID)
 		require.Equal(t, `{"again":true}`, f.endpoint.Requests()[1].Body)
 		_, err = f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{Mode: controldb.SAPCron, Spec: ptr(`{"cron":"* * * * * */10 0"}`)})
-		require.ErrorIs(t, err, controldb.ErrSAPMode)
+		require.ErrorIs(t, err, dberror.ErrSAPMode)
 		_, err = f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{Description: ptr("only words")})
 		require.NoError(t, err)
 		f.pause(t, 2*time.Second)

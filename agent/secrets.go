@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets/secretref"
@@ -22,7 +23,7 @@ type Secrets struct {
 	named map[string]NamedSecret
 	keys  []string
 	log   *zap.Logger
-	// alerts says that the login may read only the secrets that alert channels name.
+	// alerts means that the login may read only the secrets that alert channels name.
 	alerts bool
 
 	sealed sealedCache[controldb.SealedSecret]
@@ -55,7 +56,7 @@ func NewAlertSecrets(store *controldb.Store, named map[string]NamedSecret, keys 
 }
 
 // Get returns the value of a secret with its hosts. The configuration takes precedence. The error
-// wraps [ErrNoSecret] unless the control database could not be asked.
+// wraps [ErrNoSecret], except if the control database did not answer.
 func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 	if n, ok := s.named[name]; ok {
 		text, err := secretref.Read(n.Reference)
@@ -68,7 +69,7 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 		return action.Value{}, fmt.Errorf("%w: the agent's configuration has none of this name", ErrNoSecret)
 	}
 	stored, err := s.read(ctx, name)
-	if errors.Is(err, controldb.ErrSecretNotFound) {
+	if errors.Is(err, dberror.ErrSecretNotFound) {
 		return action.Value{}, fmt.Errorf("%w: neither the agent's configuration nor the control database has one of this name "+
 			"(jobagent secret set stores one)", ErrNoSecret)
 	}
@@ -86,7 +87,8 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 	return action.Secret(value, stored.Place.Hosts...), nil
 }
 
-// open opens a sealed secret with the private keys to which references refer. Nothing is kept.
+// open opens a sealed secret with the private keys that the references name. No clear text is
+// cached.
 func open(stored controldb.SealedSecret, references []string) (string, []secret.PrivateKey, error) {
 	keys, keyErr := ReadSecretKeys(references)
 	value, err := stored.Sealed.Open(stored.Place, keys)
@@ -101,7 +103,7 @@ func open(stored controldb.SealedSecret, references []string) (string, []secret.
 	return value, keys, err
 }
 
-// Expire makes the next calls of Get read again. It is an [Tools].OnClaim.
+// Expire makes the next calls of Get read the secrets again. It is for [Tools].OnClaim.
 func (s *Secrets) Expire() { s.sealed.expire() }
 
 // read returns a sealed secret of the cache.
@@ -111,14 +113,14 @@ func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret
 			return s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
 		}
 		stored, err := s.store.AlertSecret(ctx, name)
-		stored.Missing = nil // agents seal for further keys
+		stored.Missing = nil // only agents seal for further keys
 		return stored, err
 	}, func(error) bool { return false })
 }
 
-// reseal seals a data key for the keys whose private halves the agent has, too: this is how secrets
-// get to a new key. It never seals for another key, which anybody with rights on the control
-// database may have added.
+// reseal also seals a data key for the keys whose private halves the agent has. So a new key gets
+// the existing secrets. It seals for no other key, because anybody with rights on the control
+// database may have added one.
 func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, keys []secret.PrivateKey) {
 	n, err := Reseal(ctx, s.store, stored, keys)
 	if err != nil {
@@ -130,7 +132,7 @@ func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, key
 			zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
 	}
 	if n > 0 || err != nil {
-		s.sealed.change(stored.Place.Name, func(one *controldb.SealedSecret) { one.Missing = nil }) // once per read
+		s.sealed.change(stored.Place.Name, func(one *controldb.SealedSecret) { one.Missing = nil }) // once for each read
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -45,10 +46,10 @@ func Await(ctx context.Context, alive func(), log *zap.Logger, try func(context.
 // 4060): at the start of an agent a wrong name is much more likely than a failover.
 func transient(err error) bool {
 	switch {
-	case errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNotInstalled),
-		errors.Is(err, controldb.ErrSchemaVersion), errors.Is(err, controldb.ErrUnfit):
+	case errors.Is(err, dberror.ErrLoginFailed), errors.Is(err, dberror.ErrNotInstalled),
+		errors.Is(err, dberror.ErrSchemaVersion), errors.Is(err, controldb.ErrUnfit):
 		return false
-	case errors.Is(err, controldb.ErrUnreachable):
+	case errors.Is(err, dberror.ErrUnreachable):
 		return true
 	}
 	return mssql.Classify(err).Class.Retryable()

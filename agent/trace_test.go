@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/otlp"
@@ -68,7 +69,7 @@ END;`, "SELECT 1;"}, retries(5, 1))
 		receiver := otlp.NewReceiver(t)
 		stop := f.traced(t, receiver, agent.Config{})
 		parent := "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-		ctx := controldb.WithCaller(t.Context(), controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New(), TraceParent: parent})
+		ctx := caller.With(t.Context(), caller.Caller{Door: caller.DoorCLI, CorrelationID: uuid.New(), TraceParent: parent})
 		id, err := f.Store.StartJob(ctx, "traced <job>", uuid.Nil)
 		require.NoError(t, err)
 		f.ended(t, id, 30*time.Second)

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -41,7 +42,7 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 	case errors.Is(cause, targets.ErrTimeout):
 		out.Outcome = targets.TimedOut
 		out.Message = fmt.Sprintf("The step's time limit passed, and older history is left. Executions purged before: %d.", purged)
-	case cause != nil, errors.Is(err, controldb.ErrTermEnded):
+	case cause != nil, errors.Is(err, dberror.ErrTermEnded):
 		return notSent(task, "the agent stopped; another agent continues")
 	default:
 		out.Outcome, out.Message = targets.Failed, fmt.Sprintf("%v. Executions purged before: %d.", err, purged)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -169,7 +170,7 @@ func TestBeginSend(t *testing.T) {
 		require.Equal(t, "the task has its outcome already", refused(term, send))
 		require.NoError(t, c.EndTerm(ctx, term))
 		_, err := c.BeginSend(ctx, term, []controldb.Send{send})
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
 		c.fails(t, 50029, `EXECUTE jobs_internal.begin_send @term_id = 2, @sends = N'[{"task_id":1,"attempt":1,"token_hash":"zz"}]'`)
 	})
 }

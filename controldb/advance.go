@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // AdvanceStatus is the row of the view jobs_internal.advance_status: whether passes advance
@@ -22,19 +25,19 @@ type AdvanceStatus struct {
 
 // AdvanceStatus reads the view jobs_internal.advance_status.
 func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	status, err := readAdvanceStatus(ctx, s.db)
+	status, err := readAdvanceStatus(ctx, call.DB(s.conn))
 	if err != nil {
-		return AdvanceStatus{}, translateCall(ctx, "read the advance status", err)
+		return AdvanceStatus{}, dberror.TranslateCall(ctx, "read the advance status", err)
 	}
 	return status, nil
 }
 
 // readAdvanceStatus is AdvanceStatus without translation of errors. The view has no row in a
 // database whose row of advance_state is missing.
-func readAdvanceStatus(ctx context.Context, db queryer) (AdvanceStatus, error) {
-	rows, err := selectRows[AdvanceStatus](
+func readAdvanceStatus(ctx context.Context, db call.Queryer) (AdvanceStatus, error) {
+	rows, err := call.SelectRows[AdvanceStatus](
 		ctx,
 		db,
 		"SELECT last_advanced_at, skipped_since, unfired_since FROM jobs_internal.advance_status;",
@@ -71,22 +74,22 @@ func (h LockHolder) String() string {
 // https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-tran-locks-transact-sql).
 // The list is empty when the lock has been released meanwhile.
 func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, visible bool, err error) {
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	holders, visible, err = readLockHolders(ctx, s.db)
+	holders, visible, err = readLockHolders(ctx, call.DB(s.conn))
 	if err != nil {
-		return nil, false, translateCall(ctx, "list the holders of the lock of passes", err)
+		return nil, false, dberror.TranslateCall(ctx, "list the holders of the lock of passes", err)
 	}
 	return holders, visible, nil
 }
 
 // readLockHolders is AdvanceLockHolders without translation of errors.
-func readLockHolders(ctx context.Context, db queryer) (holders []LockHolder, visible bool, err error) {
+func readLockHolders(ctx context.Context, db call.Queryer) (holders []LockHolder, visible bool, err error) {
 	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE. A login sees
 	// the role only as a member, or with ALTER ANY ROLE
 	// (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql);
 	// for others, the name alone counts.
-	holders, err = selectRows[LockHolder](
+	holders, err = call.SelectRows[LockHolder](
 		ctx,
 		db,
 		`SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
@@ -97,7 +100,7 @@ WHERE l.resource_type = N'APPLICATION'
     AND l.request_status = N'GRANT'
     AND l.resource_description LIKE CONCAT(COALESCE(CAST(DATABASE_PRINCIPAL_ID(N'jobs_agent') AS NVARCHAR(11)), N'%'), N':[[]jobagent.advance]:%')
 ORDER BY session_id;`)
-	if e, ok := sqlError(err); ok && isDenied(e.Number) {
+	if e, ok := dberror.ServerError(err); ok && isDenied(e.Number) {
 		return nil, false, nil
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // AlertChange adds or changes a rule of alerts. Nil fields have the defaults of
@@ -35,23 +37,23 @@ type AlertChange struct {
 }
 
 // arguments adds the change to a call.
-func (a AlertChange) arguments(c *call) (*call, error) {
-	opt(c, "job_name", a.JobName)
-	opt(c, "job_pattern", a.JobPattern)
-	opt(c, "lifecycles", a.Lifecycles)
-	opt(c, "percent_failed", a.PercentFailed)
-	opt(c, "factor", a.Factor)
+func (a AlertChange) arguments(c *call.Call) (*call.Call, error) {
+	call.Opt(c, "job_name", a.JobName)
+	call.Opt(c, "job_pattern", a.JobPattern)
+	call.Opt(c, "lifecycles", a.Lifecycles)
+	call.Opt(c, "percent_failed", a.PercentFailed)
+	call.Opt(c, "factor", a.Factor)
 	for name, n := range map[string]*int{"runs": a.Runs, "seconds": a.Seconds, "throttle_seconds": a.Throttle, "repeat_seconds": a.Repeat} {
 		if n != nil {
-			c.in(name, int64(*n))
+			c.In(name, int64(*n))
 		}
 	}
-	opt(c, "severity", a.Severity)
-	opt(c, "notify_resolved", a.NotifyResolved)
-	opt(c, "description", a.Description)
-	opt(c, "enabled", a.Enabled)
-	opt(c, "percent_changed", a.PercentChanged)
-	opt(c, "target_group_pattern", a.GroupPattern)
+	call.Opt(c, "severity", a.Severity)
+	call.Opt(c, "notify_resolved", a.NotifyResolved)
+	call.Opt(c, "description", a.Description)
+	call.Opt(c, "enabled", a.Enabled)
+	call.Opt(c, "percent_changed", a.PercentChanged)
+	call.Opt(c, "target_group_pattern", a.GroupPattern)
 	if a.Channels != nil {
 		names := *a.Channels
 		if names == nil {
@@ -61,60 +63,60 @@ func (a AlertChange) arguments(c *call) (*call, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write the channels of an alert: %w", err)
 		}
-		c.in("channels", string(text))
+		c.In("channels", string(text))
 	}
 	return c, nil
 }
 
 // AddAlert adds a rule.
 func (s *Store) AddAlert(ctx context.Context, name string, condition AlertCondition, a AlertChange) error {
-	c, err := a.arguments(newCall("jobs.sp_add_alert").in("alert_name", name).in("condition", string(condition)))
+	c, err := a.arguments(call.New("jobs.sp_add_alert").In("alert_name", name).In("condition", string(condition)))
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, "add the alert", c)
+	return s.conn.Exec(ctx, "add the alert", c)
 }
 
-// UpdateAlert changes a rule. It returns [ErrAlertNotFound] if there is no such rule.
+// UpdateAlert changes a rule. It returns [dberror.ErrAlertNotFound] if there is no such rule.
 func (s *Store) UpdateAlert(ctx context.Context, name string, a AlertChange) error {
-	c, err := a.arguments(newCall("jobs.sp_update_alert").in("alert_name", name))
+	c, err := a.arguments(call.New("jobs.sp_update_alert").In("alert_name", name))
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, "update the alert", c)
+	return s.conn.Exec(ctx, "update the alert", c)
 }
 
 // DeleteAlert deletes a rule; its history stays.
 func (s *Store) DeleteAlert(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete the alert", newCall("jobs.sp_delete_alert").in("alert_name", name))
+	return s.conn.Exec(ctx, "delete the alert", call.New("jobs.sp_delete_alert").In("alert_name", name))
 }
 
 // MuteAlert mutes a rule for some time, at least a minute; 0 ends that. The note may be empty.
 func (s *Store) MuteAlert(ctx context.Context, name string, d time.Duration, note string) error {
-	c := newCall("jobs.sp_mute_alert").in("alert_name", name)
+	c := call.New("jobs.sp_mute_alert").In("alert_name", name)
 	if d > 0 {
-		c.in("minutes", max(1, int64((d+time.Minute-1)/time.Minute)))
+		c.In("minutes", max(1, int64((d+time.Minute-1)/time.Minute)))
 	}
-	return s.exec(ctx, "mute the alert", c.optText("note", note))
+	return s.conn.Exec(ctx, "mute the alert", c.OptText("note", note))
 }
 
 // AddAlertChannel adds a channel.
 func (s *Store) AddAlertChannel(ctx context.Context, name, kind, definition string, enabled bool) error {
-	return s.exec(ctx, "add the alert channel", newCall("jobs.sp_add_alert_channel").
-		in("channel_name", name).in("channel_type", kind).in("definition", definition).in("enabled", enabled))
+	return s.conn.Exec(ctx, "add the alert channel", call.New("jobs.sp_add_alert_channel").
+		In("channel_name", name).In("channel_type", kind).In("definition", definition).In("enabled", enabled))
 }
 
 // UpdateAlertChannel changes a channel; nil keeps a value.
 func (s *Store) UpdateAlertChannel(ctx context.Context, name string, definition *string, enabled *bool) error {
-	c := newCall("jobs.sp_update_alert_channel").in("channel_name", name)
-	opt(c, "definition", definition)
-	opt(c, "enabled", enabled)
-	return s.exec(ctx, "update the alert channel", c)
+	c := call.New("jobs.sp_update_alert_channel").In("channel_name", name)
+	call.Opt(c, "definition", definition)
+	call.Opt(c, "enabled", enabled)
+	return s.conn.Exec(ctx, "update the alert channel", c)
 }
 
 // DeleteAlertChannel deletes a channel that no rule uses.
 func (s *Store) DeleteAlertChannel(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete the alert channel", newCall("jobs.sp_delete_alert_channel").in("channel_name", name))
+	return s.conn.Exec(ctx, "delete the alert channel", call.New("jobs.sp_delete_alert_channel").In("channel_name", name))
 }
 
 // AlertTest is a test notification on its way to a channel.
@@ -127,16 +129,16 @@ type AlertTest struct {
 // rule.
 func (s *Store) TestAlert(ctx context.Context, channel, rule string) ([]AlertTest, error) {
 	var tests []AlertTest
-	err := s.query(ctx, "test the alert",
-		newCall("jobs.sp_test_alert").optText("channel_name", channel).optText("alert_name", rule), into(&tests))
+	err := s.conn.Query(ctx, "test the alert",
+		call.New("jobs.sp_test_alert").OptText("channel_name", channel).OptText("alert_name", rule), call.Into(&tests))
 	return tests, err
 }
 
 // EvaluateAlerts evaluates the rules of alerts, unless an evaluation has begun less than interval
 // ago. more means that more runs have ended than one evaluation takes.
 func (s *Store) EvaluateAlerts(ctx context.Context, interval time.Duration) (more bool, err error) {
-	err = s.query(ctx, "evaluate alerts",
-		newCall("jobs_internal.evaluate_alerts").in("min_seconds", int64(interval/time.Second)), scanOne(&more))
+	err = s.conn.Query(ctx, "evaluate alerts",
+		call.New("jobs_internal.evaluate_alerts").In("min_seconds", int64(interval/time.Second)), call.ScanOne(&more))
 	return more, err
 }
 
@@ -194,17 +196,17 @@ type AlertClaim struct {
 // ClaimAlertDeliveries leases deliveries that are due.
 func (s *Store) ClaimAlertDeliveries(ctx context.Context, c AlertClaim) ([]AlertWork, error) {
 	var work []AlertWork
-	err := s.query(ctx, "claim deliveries of alerts", newCall("jobs_internal.claim_alert_deliveries").
-		in("holder", mssqldb.UniqueIdentifier(c.Holder)).in("channel_types", c.Types).in("with_secrets", c.Secrets).
-		in("max", int64(c.Max)).in("lease_seconds", seconds(c.Lease)), into(&work))
+	err := s.conn.Query(ctx, "claim deliveries of alerts", call.New("jobs_internal.claim_alert_deliveries").
+		In("holder", mssqldb.UniqueIdentifier(c.Holder)).In("channel_types", c.Types).In("with_secrets", c.Secrets).
+		In("max", int64(c.Max)).In("lease_seconds", call.Seconds(c.Lease)), call.Into(&work))
 	return work, err
 }
 
 // BeginAlertDelivery reports whether the holder of a delivery may send now: its lease lasts, and
 // the alert was not acknowledged.
 func (s *Store) BeginAlertDelivery(ctx context.Context, id int64, holder uuid.UUID) (permitted bool, err error) {
-	err = s.exec(ctx, "begin the delivery of an alert", newCall("jobs_internal.begin_alert_delivery").
-		in("delivery_id", id).in("holder", mssqldb.UniqueIdentifier(holder)).out("permitted", &permitted))
+	err = s.conn.Exec(ctx, "begin the delivery of an alert", call.New("jobs_internal.begin_alert_delivery").
+		In("delivery_id", id).In("holder", mssqldb.UniqueIdentifier(holder)).Out("permitted", &permitted))
 	return permitted, err
 }
 
@@ -233,18 +235,18 @@ type AlertResult struct {
 
 // EndAlertDelivery records the result of an attempt to deliver.
 func (s *Store) EndAlertDelivery(ctx context.Context, r AlertResult) error {
-	c := newCall("jobs_internal.end_alert_delivery").in("delivery_id", r.ID).in("holder", mssqldb.UniqueIdentifier(r.Holder)).
-		in("outcome", string(r.Outcome)).optText("error", r.Error).optText("delivered_by", r.By)
+	c := call.New("jobs_internal.end_alert_delivery").In("delivery_id", r.ID).In("holder", mssqldb.UniqueIdentifier(r.Holder)).
+		In("outcome", string(r.Outcome)).OptText("error", r.Error).OptText("delivered_by", r.By)
 	if r.RetryAfter > 0 {
-		c.in("retry_after_ms", min(r.RetryAfter, time.Hour).Milliseconds())
+		c.In("retry_after_ms", min(r.RetryAfter, time.Hour).Milliseconds())
 	}
-	return s.exec(ctx, "end the delivery of an alert", c)
+	return s.conn.Exec(ctx, "end the delivery of an alert", c)
 }
 
 // AlertSecret returns a sealed secret that the definition of an alert channel names. It returns
-// [ErrSecretNotFound] if there is no such secret, or no channel names it.
+// [dberror.ErrSecretNotFound] if there is no such secret, or no channel names it.
 func (s *Store) AlertSecret(ctx context.Context, name string) (SealedSecret, error) {
 	var res SealedSecret
-	err := s.readSealed(ctx, "read secret", newCall("jobs_internal.get_alert_secret").in("name", name), &res)
+	err := s.readSealed(ctx, "read secret", call.New("jobs_internal.get_alert_secret").In("name", name), &res)
 	return res, err
 }

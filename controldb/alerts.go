@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -100,40 +101,40 @@ type AlertFilter struct {
 
 // Alerts lists alerts, latest first.
 func (s *Store) Alerts(ctx context.Context, f AlertFilter) ([]Alert, error) {
-	w := newFilter(f.Limit)
+	w := call.NewFilter(f.Limit)
 	if f.ID > 0 {
-		w.add("alert_id = %s", f.ID)
+		w.Add("alert_id = %s", f.ID)
 	}
 	if f.Behind > 0 {
-		w.add("alert_id < %s", f.Behind)
+		w.Add("alert_id < %s", f.Behind)
 	}
 	if len(f.States) > 0 {
 		names, err := json.Marshal(f.States)
 		if err != nil {
 			return nil, fmt.Errorf("write the states of alerts: %w", err)
 		}
-		w.add("state IN (SELECT x.value FROM OPENJSON(%s) AS x)", string(names))
+		w.Add("state IN (SELECT x.value FROM OPENJSON(%s) AS x)", string(names))
 	}
 	if f.Rule != "" {
-		w.add("alert_name = %s", f.Rule)
+		w.Add("alert_name = %s", f.Rule)
 	}
 	if f.JobID != uuid.Nil {
-		w.add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
+		w.Add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
 	}
 	if !f.Since.IsZero() {
-		w.add("raised_time >= %s", datetime2(f.Since))
+		w.Add("raised_time >= %s", call.Datetime2(f.Since))
 	}
-	return selectAll[Alert](ctx, s, "list alerts", `SELECT TOP (@p1) alert_id, alert_name, condition, severity, state, subject_kind, subject,
+	return call.SelectAll[Alert](ctx, s.conn, "list alerts", `SELECT TOP (@p1) alert_id, alert_name, condition, severity, state, subject_kind, subject,
     job_id, job_name, schedule_name, agent_id, job_execution_id, occurrences, first_time, last_time, raised_time, title, message,
     acknowledged_time, acknowledged_by, acknowledge_note, resolved_time, resolve_reason, next_notification_time, notified_time,
     notifications, delivered_time, pending_deliveries, delivery_attempts, last_delivery_error
-FROM jobs.alerts`+w.text()+"\nORDER BY alert_id DESC;", w.args...)
+FROM jobs.alerts`+w.Text()+"\nORDER BY alert_id DESC;", w.Args...)
 }
 
 // AcknowledgeAlert acknowledges an alert: nothing is sent about it from then on. The note may be
-// empty. It returns [ErrAlertNotFound] if there is no such alert.
+// empty. It returns [dberror.ErrAlertNotFound] if there is no such alert.
 func (s *Store) AcknowledgeAlert(ctx context.Context, id int64, note string) error {
-	return s.exec(ctx, "acknowledge the alert", newCall("jobs.sp_acknowledge_alert").in("alert_id", id).optText("note", note))
+	return s.conn.Exec(ctx, "acknowledge the alert", call.New("jobs.sp_acknowledge_alert").In("alert_id", id).OptText("note", note))
 }
 
 // AlertRule is a row of the view jobs.alert_rules: when an alert is raised, and who is told.
@@ -189,15 +190,15 @@ func (r AlertRule) Channels() ([]string, error) {
 
 // AlertRules lists rules by name; with a name, only this one.
 func (s *Store) AlertRules(ctx context.Context, name string) ([]AlertRule, error) {
-	w := newFilter(0)
+	w := call.NewFilter(0)
 	if name != "" {
-		w.add("alert_name = %s", name)
+		w.Add("alert_name = %s", name)
 	}
-	return selectAll[AlertRule](ctx, s, "list alert rules", `SELECT TOP (@p1) alert_name, description, condition, job_name, job_id, job_pattern,
+	return call.SelectAll[AlertRule](ctx, s.conn, "list alert rules", `SELECT TOP (@p1) alert_name, description, condition, job_name, job_id, job_pattern,
     lifecycles, CAST(percent_failed AS FLOAT) AS percent_failed, CAST(factor AS FLOAT) AS factor, runs, seconds, severity,
     throttle_seconds, repeat_seconds, notify_resolved, enabled, muted_until, muted_by, mute_note, channels, open_alerts,
     created_time, updated_time, CAST(percent_changed AS FLOAT) AS percent_changed, target_group_pattern
-FROM jobs.alert_rules`+w.text()+"\nORDER BY alert_name;", w.args...)
+FROM jobs.alert_rules`+w.Text()+"\nORDER BY alert_name;", w.Args...)
 }
 
 // AlertChannel is a row of the view jobs.alert_channels: where notifications are sent.
@@ -216,13 +217,13 @@ type AlertChannel struct {
 
 // AlertChannels lists channels by name; with a name, only this one.
 func (s *Store) AlertChannels(ctx context.Context, name string) ([]AlertChannel, error) {
-	w := newFilter(0)
+	w := call.NewFilter(0)
 	if name != "" {
-		w.add("channel_name = %s", name)
+		w.Add("channel_name = %s", name)
 	}
-	return selectAll[AlertChannel](ctx, s, "list alert channels", `SELECT TOP (@p1) channel_name, channel_type, definition, needs_secrets, enabled,
+	return call.SelectAll[AlertChannel](ctx, s.conn, "list alert channels", `SELECT TOP (@p1) channel_name, channel_type, definition, needs_secrets, enabled,
     created_time, updated_time
-FROM jobs.alert_channels`+w.text()+"\nORDER BY channel_name;", w.args...)
+FROM jobs.alert_channels`+w.Text()+"\nORDER BY channel_name;", w.Args...)
 }
 
 // AlertDelivery is a row of the view jobs.alert_deliveries: a notification on its way to a channel.
@@ -254,14 +255,14 @@ type AlertDeliveryFilter struct {
 
 // AlertDeliveries lists deliveries, latest first.
 func (s *Store) AlertDeliveries(ctx context.Context, f AlertDeliveryFilter) ([]AlertDelivery, error) {
-	w := newFilter(f.Limit)
+	w := call.NewFilter(f.Limit)
 	if f.AlertID > 0 {
-		w.add("alert_id = %s", f.AlertID)
+		w.Add("alert_id = %s", f.AlertID)
 	}
 	if f.NotificationID != uuid.Nil {
-		w.add("notification_id = %s", mssqldb.UniqueIdentifier(f.NotificationID))
+		w.Add("notification_id = %s", mssqldb.UniqueIdentifier(f.NotificationID))
 	}
-	return selectAll[AlertDelivery](ctx, s, "list alert deliveries", `SELECT TOP (@p1) delivery_id, notification_id, alert_id, channel_name, kind, title, state,
+	return call.SelectAll[AlertDelivery](ctx, s.conn, "list alert deliveries", `SELECT TOP (@p1) delivery_id, notification_id, alert_id, channel_name, kind, title, state,
     created_time, next_attempt_time, expires_time, attempts, is_leased, delivered_time, delivered_by, last_error
-FROM jobs.alert_deliveries`+w.text()+"\nORDER BY delivery_id DESC;", w.args...)
+FROM jobs.alert_deliveries`+w.Text()+"\nORDER BY delivery_id DESC;", w.Args...)
 }

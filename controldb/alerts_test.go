@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -44,7 +45,7 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, channels, names)
 
-		require.ErrorIs(t, c.UpdateAlert(ctx, "nothing", controldb.AlertChange{Runs: &runs}), controldb.ErrAlertNotFound)
+		require.ErrorIs(t, c.UpdateAlert(ctx, "nothing", controldb.AlertChange{Runs: &runs}), dberror.ErrAlertNotFound)
 		require.Error(t, c.DeleteAlertChannel(ctx, "hook"), "a rule uses it")
 		require.NoError(t, c.DeleteAlert(ctx, "silence"))
 		require.NoError(t, c.DeleteAlertChannel(ctx, "hook"))

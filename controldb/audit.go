@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // AuditEntry is a row of the view jobs.audit_log.
@@ -65,45 +67,45 @@ type AuditFilter struct {
 
 // AuditLog lists entries of the audit log, latest first.
 func (s *Store) AuditLog(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
-	w := newFilter(f.Limit)
+	w := call.NewFilter(f.Limit)
 	if f.Behind > 0 {
-		w.add("entry_id < %s", f.Behind)
+		w.Add("entry_id < %s", f.Behind)
 	}
 	if !f.Since.IsZero() {
-		w.add("time >= %s", datetime2(f.Since))
+		w.Add("time >= %s", call.Datetime2(f.Since))
 	}
 	if !f.Until.IsZero() {
-		w.add("time < %s", datetime2(f.Until))
+		w.Add("time < %s", call.Datetime2(f.Until))
 	}
 	if f.Caller != "" {
-		w.add("(caller = %s OR original_login = %s)", f.Caller, f.Caller)
+		w.Add("(caller = %s OR original_login = %s)", f.Caller, f.Caller)
 	}
 	if f.JobName != "" {
-		w.add("job_name = %s", f.JobName)
+		w.Add("job_name = %s", f.JobName)
 	}
 	if f.JobID != uuid.Nil {
-		w.add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
+		w.Add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
 	}
 	if f.Action != "" {
-		w.add("action = %s", f.Action)
+		w.Add("action = %s", f.Action)
 	}
 	if f.Door != "" {
-		w.add("door = %s", f.Door)
+		w.Add("door = %s", f.Door)
 	}
 	if f.ObjectKind != "" {
-		w.add("object_kind = %s", f.ObjectKind)
+		w.Add("object_kind = %s", f.ObjectKind)
 	}
 	if f.ObjectName != "" {
-		w.add("object_name = %s", f.ObjectName)
+		w.Add("object_name = %s", f.ObjectName)
 	}
 	if f.Back > 0 {
-		w.add("entry_id > %s", f.Back)
+		w.Add("entry_id > %s", f.Back)
 	}
 	if f.Correlation != uuid.Nil {
-		w.add("correlation_id = %s", mssqldb.UniqueIdentifier(f.Correlation))
+		w.Add("correlation_id = %s", mssqldb.UniqueIdentifier(f.Correlation))
 	}
-	return selectAll[AuditEntry](ctx, s, "read the audit log", `SELECT TOP (@p1) entry_id, time, door, caller, original_login, host, program, address,
+	return call.SelectAll[AuditEntry](ctx, s.conn, "read the audit log", `SELECT TOP (@p1) entry_id, time, door, caller, original_login, host, program, address,
     correlation_id, action, object_kind, object_name, object_id, job_id, job_name, before_change, after_change,
     version_before, version_after, revision_before, revision_after
-FROM jobs.audit_log`+w.text()+"\nORDER BY entry_id DESC;", w.args...)
+FROM jobs.audit_log`+w.Text()+"\nORDER BY entry_id DESC;", w.Args...)
 }

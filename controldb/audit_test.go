@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -51,7 +53,7 @@ func TestAuditOnlyWhatChanged(t *testing.T) {
 		}
 		require.Equal(t, n+3, c.entries(t), "a repeated start")
 		_, err := c.StartJob(t.Context(), "none", id)
-		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		require.Equal(t, n+3, c.entries(t), "a refused call")
 		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs.sp_start_job N'k'; ROLLBACK TRANSACTION;`)
 		require.Equal(t, n+3, c.entries(t), "a rolled back call")
@@ -69,13 +71,13 @@ func TestAuditNamesTheCaller(t *testing.T) {
 FROM jobs.audit_log
 ORDER BY entry_id DESC;`)[0]
 		}
-		caller := controldb.Caller{
-			Role: "jobs_operator", Name: "ada@example.com", Door: controldb.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New(),
+		ada := caller.Caller{
+			Role: "jobs_operator", Name: "ada@example.com", Door: caller.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New(),
 		}
-		ctx := controldb.WithCaller(t.Context(), caller)
+		ctx := caller.With(t.Context(), ada)
 		id, err := front.StartJob(ctx, "j", uuid.New())
 		require.NoError(t, err)
-		require.Equal(t, "REST ada@example.com front_"+c.name+" 192.0.2.7 "+upper(caller.CorrelationID), who())
+		require.Equal(t, "REST ada@example.com front_"+c.name+" 192.0.2.7 "+upper(ada.CorrelationID), who())
 		require.Equal(t, "ada@example.com", get[string](t, c, `SELECT started_by FROM jobs_internal.job_executions;`))
 		require.NoError(t, front.StopJob(ctx, id))
 		require.Equal(t, "ada@example.com", get[string](t, c, `SELECT stop_requested_by FROM jobs_internal.job_executions;`))
@@ -100,11 +102,11 @@ EXECUTE jobs.sp_start_job N'j';`)
 		require.NoError(t, err)
 		require.Contains(t, who(), "T-SQL "+login)
 
-		cli := controldb.WithCaller(context.WithoutCancel(t.Context()), controldb.Caller{Door: controldb.DoorCLI, CorrelationID: caller.CorrelationID})
+		cli := caller.With(context.WithoutCancel(t.Context()), caller.Caller{Door: caller.DoorCLI, CorrelationID: ada.CorrelationID})
 		_, err = s.StartJob(cli, "j", uuid.New())
 		require.NoError(t, err)
 		require.Contains(t, who(), "CLI "+login+" "+login+" ")
-		require.Contains(t, who(), upper(caller.CorrelationID))
+		require.Contains(t, who(), upper(ada.CorrelationID))
 	})
 }
 

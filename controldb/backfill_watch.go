@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -52,13 +54,13 @@ type backfillStateRow struct {
 }
 
 // BackfillWatch reads a backfill with one call, whose answer has a row for each state of its runs.
-// The error is [ErrBackfillNotFound] when no backfill has this id.
+// The error is [dberror.ErrBackfillNotFound] when no backfill has this id.
 //
 // Plan: the backfill by its key; the runs of its schedule that are due in its range, once, by
 // UQ_job_executions_due_at. It costs as much as the range has runs.
 func (s *Store) BackfillWatch(ctx context.Context, id BackfillID) (BackfillWatch, error) {
 	const op = "watch the backfill"
-	rows, err := selectAll[backfillStateRow](ctx, s, op, `SELECT f.job_name, f.schedule_name, f.state, f.reason, f.next_time, f.buffered, f.skipped,
+	rows, err := call.SelectAll[backfillStateRow](ctx, s.conn, op, `SELECT f.job_name, f.schedule_name, f.state, f.reason, f.next_time, f.buffered, f.skipped,
     r.lifecycle, COALESCE(r.is_active, 0) AS is_active, COALESCE(r.total, 0) AS total, a.job_execution_id AS active_id, l.live_agents
 FROM jobs.schedule_backfills AS f
 CROSS JOIN jobs.live_agents AS l
@@ -89,7 +91,7 @@ ORDER BY r.lifecycle;`, int64(id))
 	case err != nil:
 		return BackfillWatch{}, err
 	case len(rows) == 0:
-		return BackfillWatch{}, fmt.Errorf("%s: %w", op, ErrBackfillNotFound)
+		return BackfillWatch{}, fmt.Errorf("%s: %w", op, dberror.ErrBackfillNotFound)
 	}
 	first := rows[0]
 	w := BackfillWatch{
@@ -114,9 +116,9 @@ ORDER BY r.lifecycle;`, int64(id))
 //
 // Plan: as [Store.BackfillWatch], and the targets of each of the runs by the key of the run.
 func (s *Store) BackfillRunsWithoutTarget(ctx context.Context, id BackfillID) (int, error) {
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		Total int `db:"total"`
-	}](ctx, s, "count the runs of the backfill without a target", `SELECT COUNT(*) AS total
+	}](ctx, s.conn, "count the runs of the backfill without a target", `SELECT COUNT(*) AS total
 FROM jobs.schedule_backfills AS f
 INNER JOIN jobs.schedules AS s ON s.job_name = f.job_name
     AND s.schedule_name = f.schedule_name

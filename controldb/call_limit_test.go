@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -35,7 +36,7 @@ func TestCallLimitEndsUnansweredCalls(t *testing.T) {
 		limited := store.WithCallLimit(10 * time.Second)
 		began := time.Now()
 		_, err = limited.DueSchedules(t.Context(), 1)
-		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		require.ErrorContains(t, err, "no answer in time")
 		require.Less(t, time.Since(began), 25*time.Second, "the limit, and what the driver waits for the server's confirmation")
 		_, err = limited.DueSchedules(t.Context(), 1)

@@ -2,31 +2,13 @@ package controldb
 
 import (
 	"testing"
-	"time"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
-
-func TestDatetime2KeepsSevenDigits(t *testing.T) {
-	zone := time.FixedZone("", 3600)
-	require.Equal(t, "2026-01-02T02:04:05.1234567", datetime2(time.Date(2026, 1, 2, 3, 4, 5, 123456789, zone)))
-	require.Equal(t, "0001-01-01T00:00:00.0000000", datetime2(time.Time{}))
-}
-
-func TestSecondsRoundUp(t *testing.T) {
-	for d, want := range map[time.Duration]int64{0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2, time.Hour: 3600} {
-		require.Equal(t, want, seconds(d), d)
-	}
-}
-
-func TestCallOmitsMissingArguments(t *testing.T) {
-	c := newCall("p").in("a", 1).optText("b", "").optTime("c", time.Time{})
-	opt[int](c, "d", nil)
-	require.Len(t, c.args, 1)
-}
 
 func TestServerNameOfDSN(t *testing.T) {
 	for dsn, want := range map[string]string{
@@ -51,4 +33,20 @@ func TestModuleBodyIgnoresCreate(t *testing.T) {
 	for _, kept := range []string{"-- x\nCREATE VIEW a AS SELECT 1;", "-- x\nCREATE   VIEW a AS SELECT 1;", "-- y\nALTER VIEW a AS SELECT 1;"} {
 		require.Equal(t, moduleBody("-- x\r\nCREATE OR ALTER VIEW a AS SELECT 1;\r\n"), moduleBody(kept))
 	}
+}
+
+func TestConfigErrorsHoldNoSecret(t *testing.T) {
+	for _, dsn := range []string{"sqlserver://sa:Very-Secret-1@host:notaport", "server=x;password=Very-Secret-1;encrypt=Very-Secret-1;database=d"} {
+		_, err := New(Config{DSN: dsn})
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "Very-Secret-1")
+	}
+	_, err := New(Config{DSN: "server=host;user id=sa;password=x"})
+	require.ErrorContains(t, err, "database=NAME")
+}
+
+func TestSchemaVersionErrorSaysWhatToDo(t *testing.T) {
+	version := &SchemaVersionError{Have: 1, Want: 2}
+	require.ErrorIs(t, version, dberror.ErrSchemaVersion)
+	require.Contains(t, version.Error(), "jobagent db migrate")
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // CallbackToken is the hash of the secret token in a callback's address.
@@ -43,8 +45,8 @@ type sendJSON struct {
 
 // BeginSend records that the attempts are about to send their requests, and opens their callbacks.
 // It returns the attempts that must not send, because the term no longer holds their tasks. When
-// the term has ended, none may send, and the error is [ErrTermEnded]. After any other error, none
-// may send either.
+// the term has ended, none may send, and the error is [dberror.ErrTermEnded]. After any other
+// error, none may send either.
 func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Refusal, error) {
 	if len(sends) == 0 {
 		return nil, nil
@@ -56,7 +58,7 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 			j.TokenHash = hex.EncodeToString(a.Callback[:])
 		}
 		if a.CallbackTimeout > 0 {
-			j.Timeout = seconds(a.CallbackTimeout)
+			j.Timeout = call.Seconds(a.CallbackTimeout)
 		}
 		list = append(list, j)
 	}
@@ -65,9 +67,9 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 		return nil, fmt.Errorf("begin to send: write the attempts as JSON: %w", err)
 	}
 	var refusals []Refusal
-	err = s.query(ctx, "begin to send",
-		newCall("jobs_internal.begin_send").forTerm(term).in("sends", string(text)),
-		into(&refusals))
+	err = s.conn.Query(ctx, "begin to send",
+		forTerm(call.New("jobs_internal.begin_send"), term).In("sends", string(text)),
+		call.Into(&refusals))
 	return refusals, err
 }
 
@@ -81,15 +83,15 @@ type Report struct {
 }
 
 // ReportCallback reports on the attempt whose request carried the token. The same report again
-// changes nothing. It returns [ErrCallbackNotFound] for an unknown token, and [ErrCallbackEnded]
-// when another report came first, or the callback ended without one. The next pass of an agent ends
-// the wait.
+// changes nothing. It returns [dberror.ErrCallbackNotFound] for an unknown token, and
+// [dberror.ErrCallbackEnded] when another report came first, or the callback ended without one. The
+// next pass of an agent ends the wait.
 func (s *Store) ReportCallback(ctx context.Context, token CallbackToken, r Report) error {
-	c := newCall("jobs_internal.report_callback").in("token_hash", token[:]).in("success", r.Success).in("message", r.Message)
+	c := call.New("jobs_internal.report_callback").In("token_hash", token[:]).In("success", r.Success).In("message", r.Message)
 	if r.By != "" {
-		c.in("by", r.By)
+		c.In("by", r.By)
 	}
-	return s.exec(ctx, "report on a callback", c)
+	return s.conn.Exec(ctx, "report on a callback", c)
 }
 
 // CallbackRef names the callback of a target.
@@ -101,13 +103,13 @@ type CallbackRef struct {
 }
 
 // CompleteCallback reports in the name of the login, instead of the application. It returns
-// [ErrCallbackNotFound] when there is no such callback, and [ErrCallbackEnded] as ReportCallback
-// does.
+// [dberror.ErrCallbackNotFound] when there is no such callback, and [dberror.ErrCallbackEnded] as
+// ReportCallback does.
 func (s *Store) CompleteCallback(ctx context.Context, ref CallbackRef, success bool, message string) error {
-	c := newCall("jobs.sp_complete_callback").in("job_execution_id", ref.Execution).in("success", success).in("message", message)
-	opt(c, "step_id", ref.StepID)
-	opt(c, "target_id", ref.Target)
-	return s.exec(ctx, "complete a callback", c)
+	c := call.New("jobs.sp_complete_callback").In("job_execution_id", ref.Execution).In("success", success).In("message", message)
+	call.Opt(c, "step_id", ref.StepID)
+	call.Opt(c, "target_id", ref.Target)
+	return s.conn.Exec(ctx, "complete a callback", c)
 }
 
 // CallbackState is the state of a callback.
@@ -159,7 +161,7 @@ FROM jobs.callbacks`
 
 // TargetCallbacks lists the callbacks of a target of a step, the oldest first.
 func (s *Store) TargetCallbacks(ctx context.Context, execution uuid.UUID, step int, target uuid.UUID) ([]Callback, error) {
-	return selectAll[Callback](ctx, s, "list callbacks of a target", callbackColumns+`
+	return call.SelectAll[Callback](ctx, s.conn, "list callbacks of a target", callbackColumns+`
 WHERE job_execution_id = @p1
     AND step_id = @p2
     AND target_id = @p3
@@ -168,7 +170,7 @@ ORDER BY attempt;`, mssqldb.UniqueIdentifier(execution), step, mssqldb.UniqueIde
 
 // Callbacks lists the callbacks of a run, oldest first.
 func (s *Store) Callbacks(ctx context.Context, execution uuid.UUID) ([]Callback, error) {
-	return selectAll[Callback](ctx, s, "list callbacks", callbackColumns+`
+	return call.SelectAll[Callback](ctx, s.conn, "list callbacks", callbackColumns+`
 WHERE job_execution_id = @p1
 ORDER BY opened_at, step_id, target_server_name, target_database_name, attempt;`, execution)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -77,7 +78,7 @@ func TestCase74(t *testing.T) {
 		require.Equal(t, []any{controldb.CallbackClosed, "Report", true, "m", "app", ""},
 			[]any{cb.State, cb.ClosedBy, cb.Success, cb.Message, cb.ReceivedBy, cb.Late})
 		require.NoError(t, c.ReportCallback(t.Context(), token, report), "the same report on a final run")
-		require.ErrorIs(t, c.ReportCallback(t.Context(), controldb.HashToken("x"), report), controldb.ErrCallbackNotFound)
+		require.ErrorIs(t, c.ReportCallback(t.Context(), controldb.HashToken("x"), report), dberror.ErrCallbackNotFound)
 	})
 }
 
@@ -112,7 +113,7 @@ func TestCase76(t *testing.T) {
 		c.complete(t, term, targets.Succeeded, "a", task)
 		c.pass(t, term)
 		require.Equal(t, "Succeeded", c.lifecycle(t, run), "without a report, the answer decides")
-		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{}), controldb.ErrCallbackEnded)
+		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{}), dberror.ErrCallbackEnded)
 		require.Equal(t, "Attempt", c.callback(t, run).ClosedBy)
 	})
 }
@@ -138,7 +139,7 @@ func TestCase78(t *testing.T) {
 				won, lost = 1, 0
 			}
 			require.NoError(t, errs[won])
-			require.ErrorIs(t, errs[lost], controldb.ErrCallbackEnded)
+			require.ErrorIs(t, errs[lost], dberror.ErrCallbackEnded)
 			c.pass(t, term)
 			require.Equal(t, []string{"Succeeded", "Failed"}[won], c.lifecycle(t, run))
 			require.Contains(t, c.callback(t, run).Late, `"success":`+[]string{"true", "false"}[lost])
@@ -155,7 +156,7 @@ func TestCase80(t *testing.T) {
 		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
 		c.pass(t, term)
 		err := c.ReportCallback(t.Context(), token, controldb.Report{Message: "no"})
-		require.ErrorIs(t, err, controldb.ErrCallbackEnded)
+		require.ErrorIs(t, err, dberror.ErrCallbackEnded)
 		require.ErrorContains(t, err, "a success was reported")
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
 		require.Contains(t, c.callback(t, run).Late, `"message":"no"`)
@@ -174,7 +175,7 @@ func TestCase82(t *testing.T) {
 		require.Equal(t, "TimedOut", c.lifecycle(t, run))
 		require.Equal(t, "TimedOut|1|true|Step 1 got no callback about endpoint 'h' until 2026-01-01T00:00:00Z. "+
 			"Whether the request was carried out is unknown.", c.state(t, run))
-		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true, Message: "late"}), controldb.ErrCallbackEnded)
+		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true, Message: "late"}), dberror.ErrCallbackEnded)
 		require.Equal(t, "TimedOut", c.lifecycle(t, run))
 		cb := c.callback(t, run)
 		require.Equal(t, "Deadline", cb.ClosedBy)
@@ -203,10 +204,10 @@ func TestCase88(t *testing.T) {
 		c.httpJob(t, "j", nil)
 		term := c.actionTerm(t)
 		run, token := c.waits(t, term)
-		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), controldb.ErrJobActive)
+		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
 		require.NoError(t, c.DeleteJob(t.Context(), "j", true))
-		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}), controldb.ErrCallbackNotFound)
-		require.ErrorIs(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, true, ""), controldb.ErrExecutionNotFound)
+		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}), dberror.ErrCallbackNotFound)
+		require.ErrorIs(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, true, ""), dberror.ErrExecutionNotFound)
 		c.pass(t, term)
 		require.Equal(t, "Canceled", c.lifecycle(t, run))
 		_, _, err := c.DeleteLeftovers(t.Context())
@@ -253,7 +254,7 @@ func TestReportedFailure(t *testing.T) {
 		require.Equal(t, 2, tasks[0].Attempt)
 		second := controldb.HashToken("second")
 		c.begin(t, term, tasks[0], &second)
-		require.ErrorIs(t, c.ReportCallback(t.Context(), first, controldb.Report{Success: true}), controldb.ErrCallbackEnded)
+		require.ErrorIs(t, c.ReportCallback(t.Context(), first, controldb.Report{Success: true}), dberror.ErrCallbackEnded)
 		c.complete(t, term, targets.Accepted, "202", tasks...)
 		require.NoError(t, c.ReportCallback(t.Context(), second, controldb.Report{Message: "no again"}))
 		c.pass(t, term)
@@ -277,7 +278,7 @@ func TestStopWhileWaiting(t *testing.T) {
 		require.Equal(t, "Canceled|1|true|Step 1 was canceled by a stop request while it waited for a callback about endpoint 'h'. "+
 			"Whether the request was carried out is unknown.", c.state(t, run))
 		err := c.ReportCallback(t.Context(), token, controldb.Report{Success: true})
-		require.ErrorIs(t, err, controldb.ErrCallbackEnded)
+		require.ErrorIs(t, err, dberror.ErrCallbackEnded)
 		require.ErrorContains(t, err, "was stopped")
 
 		run, token = c.waits(t, term)
@@ -285,7 +286,7 @@ func TestStopWhileWaiting(t *testing.T) {
 		c.exec(t, `EXECUTE jobs.sp_stop_job @p1`, run.String())
 		c.pass(t, term)
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
-		require.ErrorIs(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, false, ""), controldb.ErrCallbackEnded)
+		require.ErrorIs(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, false, ""), dberror.ErrCallbackEnded)
 	})
 }
 
@@ -324,7 +325,7 @@ func TestReportRaces(t *testing.T) {
 				c.pass(t, term)
 				want := "Succeeded"
 				if reported != nil {
-					require.ErrorIs(t, reported, controldb.ErrCallbackEnded)
+					require.ErrorIs(t, reported, dberror.ErrCallbackEnded)
 					want = map[byte]string{'U': "TimedOut", 'E': "Canceled"}[other[0]]
 				}
 				require.Equal(t, want, c.lifecycle(t, run), other)
@@ -356,7 +357,7 @@ func TestReportAgainstOutcome(t *testing.T) {
 				if reported == nil {
 					require.Equal(t, "Succeeded", c.lifecycle(t, run))
 				} else {
-					require.True(t, errors.Is(reported, controldb.ErrCallbackEnded) && answer == targets.Failed, "%v", reported)
+					require.True(t, errors.Is(reported, dberror.ErrCallbackEnded) && answer == targets.Failed, "%v", reported)
 					require.Equal(t, "Failed", c.lifecycle(t, run))
 				}
 			}

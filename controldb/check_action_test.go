@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // TestCase126 compares jobs_internal.check_action with the vectors of package action: one error
@@ -68,8 +69,8 @@ func TestCase126(t *testing.T) {
 		_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", CommandType: ptr("Http"), Command: new(`{
 	"method": "PO ST", "url": "ftp://h.example/", "headers": [{"name": "Accept", "value": "x"}, {"name": "Host", "value": "y"}]}`)})
 		require.Error(t, err)
-		require.Equal(t, controldb.KindInvalid, controldb.KindOf(err))
-		require.False(t, errors.Is(err, controldb.ErrJobNotFound))
+		require.Equal(t, dberror.KindInvalid, dberror.KindOf(err))
+		require.False(t, errors.Is(err, dberror.ErrJobNotFound))
 		require.ErrorContains(t, err, "Invalid @command of a step of type Http, 3 faults. ")
 		for _, path := range []string{"$.method: ", "$.url: ", "$.headers[1].name: "} {
 			require.ErrorContains(t, err, path)

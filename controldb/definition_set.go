@@ -3,6 +3,8 @@ package controldb
 import (
 	"context"
 	"fmt"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Definitions are all definitions of a control database but system jobs, settings, credentials and
@@ -31,50 +33,50 @@ const jobNamesInQuery = 1000
 // Plan: the definitions, once each. The history is not read.
 func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions, error) {
 	var d Definitions
-	restrict := func(w *filter, column string) {
+	restrict := func(w *call.Filter, column string) {
 		switch {
 		case jobNames == nil || len(jobNames) > jobNamesInQuery:
 		case len(jobNames) == 0:
-			w.add("1 = 0")
+			w.Add("1 = 0")
 		default:
 			in(w, column, jobNames)
 		}
 	}
 	for _, read := range []func() error{
 		func() (err error) {
-			w := &filter{}
+			w := &call.Filter{}
 			restrict(w, "job_name")
-			w.add("is_system = 0")
-			d.Jobs, err = selectAll[JobDetail](ctx, s, "read jobs", jobDetailColumns+w.text()+"\nORDER BY job_name;", w.args...)
+			w.Add("is_system = 0")
+			d.Jobs, err = call.SelectAll[JobDetail](ctx, s.conn, "read jobs", jobDetailColumns+w.Text()+"\nORDER BY job_name;", w.Args...)
 			return err
 		},
 		func() (err error) {
-			w := &filter{}
+			w := &call.Filter{}
 			restrict(w, "v.job_name")
-			w.add("v.command_type <> N'Upkeep'")
-			d.Steps, err = selectAll[JobStep](ctx, s, "read steps", `SELECT `+jobStepColumns+`
-FROM jobs.jobsteps AS v`+jobStepOptions+w.text()+"\nORDER BY v.job_name, v.step_id;", w.args...)
+			w.Add("v.command_type <> N'Upkeep'")
+			d.Steps, err = call.SelectAll[JobStep](ctx, s.conn, "read steps", `SELECT `+jobStepColumns+`
+FROM jobs.jobsteps AS v`+jobStepOptions+w.Text()+"\nORDER BY v.job_name, v.step_id;", w.Args...)
 			return err
 		},
 		func() (err error) {
-			w := &filter{}
+			w := &call.Filter{}
 			restrict(w, "job_name")
-			w.add("job_name NOT LIKE N'jobagent$%%'")
-			d.Schedules, err = selectAll[Schedule](ctx, s, "read schedules", `SELECT job_id, job_name, schedule_name, schedule_id, kind, spec, time_zone,
+			w.Add("job_name NOT LIKE N'jobagent$%%'")
+			d.Schedules, err = call.SelectAll[Schedule](ctx, s.conn, "read schedules", `SELECT job_id, job_name, schedule_name, schedule_id, kind, spec, time_zone,
     given_time_zone, enabled, last_due_time, catch_up, overlap, pause_on_failure, parameters, interval_type, interval_count, start_time, end_time
-FROM jobs.schedules`+w.text()+"\nORDER BY job_name, schedule_name;", w.args...)
+FROM jobs.schedules`+w.Text()+"\nORDER BY job_name, schedule_name;", w.Args...)
 			return err
 		},
 		func() (err error) {
-			w := &filter{}
+			w := &call.Filter{}
 			restrict(w, "job_name")
 			// without the events that wait, which cost a read each
-			d.Triggers, err = selectAll[JobTrigger](ctx, s, "read triggers", `SELECT job_id, job_name, trigger_name, enabled, run_when, targets, upstream_jobs
-FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...)
+			d.Triggers, err = call.SelectAll[JobTrigger](ctx, s.conn, "read triggers", `SELECT job_id, job_name, trigger_name, enabled, run_when, targets, upstream_jobs
+FROM jobs.job_triggers`+w.Text()+"\nORDER BY job_name, trigger_name;", w.Args...)
 			return err
 		},
 		func() (err error) {
-			d.Groups, err = selectAll[TargetGroupDetail](ctx, s, "read target groups", targetGroupColumns+"\nORDER BY target_group_name;")
+			d.Groups, err = call.SelectAll[TargetGroupDetail](ctx, s.conn, "read target groups", targetGroupColumns+"\nORDER BY target_group_name;")
 			if err != nil {
 				return err
 			}
@@ -94,7 +96,7 @@ FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...
 		},
 		func() (err error) {
 			// without the use of the limits, which costs a count of targets each
-			d.Limits, err = selectAll[Limit](ctx, s, "read limits", `SELECT scope, name, server_name, max_concurrent_targets, updated_at
+			d.Limits, err = call.SelectAll[Limit](ctx, s.conn, "read limits", `SELECT scope, name, server_name, max_concurrent_targets, updated_at
 FROM jobs.limits
 ORDER BY scope, name, server_name;`)
 			return err
@@ -115,7 +117,7 @@ ORDER BY scope, name, server_name;`)
 //
 // Plan: the active runs, by their index.
 func (s *Store) ActiveJobs(ctx context.Context) ([]string, error) {
-	return selectAll[string](ctx, s, "list jobs with active runs", `SELECT DISTINCT job_name
+	return call.SelectAll[string](ctx, s.conn, "list jobs with active runs", `SELECT DISTINCT job_name
 FROM jobs.job_executions
 WHERE is_active = 1 AND step_id IS NULL
 ORDER BY job_name;`)

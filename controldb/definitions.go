@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -31,24 +32,24 @@ type JobFilter struct {
 // Plan: the names of jobs in order. With Failed, also the newest key per job of
 // IX_job_executions_job_id_create_time.
 func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]JobDetail, error) {
-	w := p.filter("job_name", ">")
-	w.add("is_system = 0")
+	w := p.Filter("job_name", ">")
+	w.Add("is_system = 0")
 	if f.Search != "" {
-		w.add("CHARINDEX(%s, job_name) > 0", f.Search)
+		w.Add("CHARINDEX(%s, job_name) > 0", f.Search)
 	}
 	if f.Scheduled != nil {
 		not := ""
 		if !*f.Scheduled {
 			not = "NOT "
 		}
-		w.add(not + `EXISTS (
+		w.Add(not + `EXISTS (
         SELECT 1
         FROM jobs.schedules AS s
         WHERE s.job_id = d.job_id AND s.enabled = 1 AND s.paused = 0 AND s.state = N'Enabled'
     )`)
 	}
 	if f.Failed {
-		w.add(`EXISTS (
+		w.Add(`EXISTS (
         SELECT 1
         FROM (
             SELECT TOP (1) v.lifecycle
@@ -59,7 +60,7 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]Jo
         WHERE l.lifecycle IN (%s, %s)
     )`, string(jobs.Failed), string(jobs.TimedOut))
 	}
-	return selectAll[JobDetail](ctx, s, "find jobs", jobDetailColumns+" AS d"+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
+	return call.SelectAll[JobDetail](ctx, s.conn, "find jobs", jobDetailColumns+" AS d"+w.Text()+"\nORDER BY job_name"+p.Text(w)+";", w.Args...)
 }
 
 // noMode is the condition that a run v of jobs.job_executions is no trial and no preflight, which
@@ -67,7 +68,7 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]Jo
 const noMode = `NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = v.job_execution_id AND m.mode IS NOT NULL)`
 
 // in adds the condition that a column has one of some values, of which there must be one.
-func in[T ~string | int | uuid.UUID](w *filter, column string, values []T) {
+func in[T ~string | int | uuid.UUID](w *call.Filter, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {
 		switch v := any(v).(type) {
@@ -79,7 +80,7 @@ func in[T ~string | int | uuid.UUID](w *filter, column string, values []T) {
 			args[i] = fmt.Sprint(v)
 		}
 	}
-	w.add(column+" IN (%s"+strings.Repeat(", %s", len(args)-1)+")", args...)
+	w.Add(column+" IN (%s"+strings.Repeat(", %s", len(args)-1)+")", args...)
 }
 
 // LatestRuns lists the latest runs of some jobs, at most runs of each: by job, and from the oldest
@@ -90,9 +91,9 @@ func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]Run
 	if len(names) == 0 {
 		return nil, nil
 	}
-	w := newFilter(runs)
+	w := call.NewFilter(runs)
 	in(w, "d.job_name", names)
-	return selectAll[Run](ctx, s, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
+	return call.SelectAll[Run](ctx, s.conn, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
     r.create_time, r.start_time, r.end_time
 FROM jobs.job_details AS d
 CROSS APPLY (
@@ -100,7 +101,7 @@ CROSS APPLY (
     FROM jobs.job_executions AS v
     WHERE v.job_id = d.job_id AND v.step_id IS NULL AND `+noMode+`
     ORDER BY v.create_time DESC, v.job_execution_id
-) AS r`+w.text()+"\nORDER BY d.job_name, r.create_time, r.job_execution_id;", w.args...)
+) AS r`+w.Text()+"\nORDER BY d.job_name, r.create_time, r.job_execution_id;", w.Args...)
 }
 
 // JobSchedules sums up the schedules of a job.
@@ -122,15 +123,15 @@ func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSched
 	if len(names) == 0 {
 		return nil, nil
 	}
-	w := newFilter(0)
+	w := call.NewFilter(0)
 	in(w, "job_name", names)
-	return selectAll[JobSchedules](ctx, s, "sum up schedules", `SELECT TOP (@p1) job_name,
+	return call.SelectAll[JobSchedules](ctx, s.conn, "sum up schedules", `SELECT TOP (@p1) job_name,
     SUM(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
     SUM(CASE WHEN paused = 1 THEN 1 ELSE 0 END) AS paused,
     SUM(CASE WHEN state = N'Faulted' THEN 1 ELSE 0 END) AS faulted,
     SUM(CASE WHEN `+definedSchedule+` THEN 1 ELSE 0 END) AS defined,
     MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time
-FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
+FROM jobs.schedules`+w.Text()+"\nGROUP BY job_name\nORDER BY job_name;", w.Args...)
 }
 
 // JobPlan sums up when a job runs: by the schedule of its own definition and by its named ones.
@@ -151,17 +152,17 @@ type JobPlan struct {
 //
 // Plan: the schedules, which are as many as people have defined; no history.
 func (s *Store) JobPlans(ctx context.Context, jobName string) ([]JobPlan, error) {
-	w := newFilter(0)
+	w := call.NewFilter(0)
 	if jobName != "" {
-		w.add("job_name = %s", jobName)
+		w.Add("job_name = %s", jobName)
 	}
-	return selectAll[JobPlan](ctx, s, "sum up schedules", `SELECT TOP (@p1) job_name,
+	return call.SelectAll[JobPlan](ctx, s.conn, "sum up schedules", `SELECT TOP (@p1) job_name,
     SUM(CASE WHEN schedule_name <> N'' THEN 1 ELSE 0 END) AS named,
     SUM(CASE WHEN schedule_name <> N'' AND enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
     MIN(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN next_due_time END) AS next_due_time,
     MIN(CASE WHEN state = N'Enabled' THEN CASE WHEN schedule_name = N'' THEN N'own schedule' ELSE schedule_name END + N': ' + parameters_fault END)
         AS parameters_fault
-FROM jobs.schedules`+w.text()+"\nGROUP BY job_name\nORDER BY job_name;", w.args...)
+FROM jobs.schedules`+w.Text()+"\nGROUP BY job_name\nORDER BY job_name;", w.Args...)
 }
 
 // JobVersion is a row of the view jobs.job_version_details.
@@ -172,10 +173,10 @@ type JobVersion struct {
 
 // LatestJobVersions lists the versions of a job, the latest first.
 func (s *Store) LatestJobVersions(ctx context.Context, jobName string, p Page[int]) ([]JobVersion, error) {
-	w := p.filter("job_version", "<")
-	w.add("job_name = %s", jobName)
-	return selectAll[JobVersion](ctx, s, "list the latest versions of a job", `SELECT job_version, created_time
-FROM jobs.job_version_details`+w.text()+"\nORDER BY job_version DESC"+p.text(w)+";", w.args...)
+	w := p.Filter("job_version", "<")
+	w.Add("job_name = %s", jobName)
+	return call.SelectAll[JobVersion](ctx, s.conn, "list the latest versions of a job", `SELECT job_version, created_time
+FROM jobs.job_version_details`+w.Text()+"\nORDER BY job_version DESC"+p.Text(w)+";", w.Args...)
 }
 
 // ScheduleState selects schedules by what people look for.
@@ -223,33 +224,33 @@ func (s Schedule) Key() ScheduleKey {
 // Plan: schedules with their jobs. There are as many as people have defined; the history is not
 // read.
 func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, p Page[ScheduleKey]) ([]Schedule, error) {
-	w := newFilter(p.Top)
-	w.add("job_name NOT LIKE N'jobagent$%%'")
+	w := call.NewFilter(p.Top)
+	w.Add("job_name NOT LIKE N'jobagent$%%'")
 	switch f.State {
 	case SchedulesActive:
-		w.add("enabled = 1 AND paused = 0 AND state = N'Enabled'")
+		w.Add("enabled = 1 AND paused = 0 AND state = N'Enabled'")
 	case SchedulesPaused:
-		w.add("paused = 1")
+		w.Add("paused = 1")
 	case SchedulesFaulted:
-		w.add("state = N'Faulted'")
+		w.Add("state = N'Faulted'")
 	case SchedulesCompleted:
-		w.add("state = N'Completed'")
+		w.Add("state = N'Completed'")
 	case SchedulesDisabled:
-		w.add("enabled = 0 AND paused = 0")
-		w.add(definedSchedule)
+		w.Add("enabled = 0 AND paused = 0")
+		w.Add(definedSchedule)
 	case SchedulesDue:
-		w.add("enabled = 1 AND paused = 0 AND next_due_time IS NOT NULL")
+		w.Add("enabled = 1 AND paused = 0 AND next_due_time IS NOT NULL")
 		if !f.DueBefore.IsZero() {
-			w.add("next_due_time < %s", datetime2(f.DueBefore))
+			w.Add("next_due_time < %s", call.Datetime2(f.DueBefore))
 		}
 	default:
-		w.add(definedSchedule)
+		w.Add(definedSchedule)
 	}
 	if f.JobName != "" {
-		w.add("job_name = %s", f.JobName)
+		w.Add("job_name = %s", f.JobName)
 	}
 	if f.Search != "" {
-		w.add("(CHARINDEX(%s, job_name) > 0 OR CHARINDEX(%s, schedule_name) > 0)", f.Search, f.Search)
+		w.Add("(CHARINDEX(%s, job_name) > 0 OR CHARINDEX(%s, schedule_name) > 0)", f.Search, f.Search)
 	}
 	order := "job_name, schedule_name"
 	if f.State == SchedulesDue {
@@ -257,49 +258,49 @@ func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, p Page[Sche
 	}
 	switch after := p.After; {
 	case after != nil && f.State == SchedulesDue:
-		at := datetime2(after.Due)
-		w.add("(next_due_time > %s OR (next_due_time = %s AND schedule_id > %s))", at, at, int64(after.ID))
+		at := call.Datetime2(after.Due)
+		w.Add("(next_due_time > %s OR (next_due_time = %s AND schedule_id > %s))", at, at, int64(after.ID))
 	case after != nil:
-		w.add("(job_name > %s OR (job_name = %s AND schedule_name > %s))", after.JobName, after.JobName, after.Name)
+		w.Add("(job_name > %s OR (job_name = %s AND schedule_name > %s))", after.JobName, after.JobName, after.Name)
 	}
-	return selectAll[Schedule](ctx, s, "find schedules", `SELECT `+scheduleColumns+`
-FROM jobs.schedules`+w.text()+"\nORDER BY "+order+p.text(w)+";", w.args...)
+	return call.SelectAll[Schedule](ctx, s.conn, "find schedules", `SELECT `+scheduleColumns+`
+FROM jobs.schedules`+w.Text()+"\nORDER BY "+order+p.Text(w)+";", w.Args...)
 }
 
 // ScheduleRuns lists the runs of a schedule whose due instants are in [from, to), the latest first.
 //
 // Plan: the keys of UQ_job_executions_due_at in the range, each with its row.
 func (s *Store) ScheduleRuns(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]Run, error) {
-	w := newFilter(limit)
-	w.add("schedule_id = %s", int64(id))
-	w.add("due_time >= %s", datetime2(from))
-	w.add("due_time < %s", datetime2(to))
-	return selectAll[Run](ctx, s, "list runs of a schedule", `SELECT TOP (@p1) due_time, backfill_id, job_execution_id,
+	w := call.NewFilter(limit)
+	w.Add("schedule_id = %s", int64(id))
+	w.Add("due_time >= %s", call.Datetime2(from))
+	w.Add("due_time < %s", call.Datetime2(to))
+	return call.SelectAll[Run](ctx, s.conn, "list runs of a schedule", `SELECT TOP (@p1) due_time, backfill_id, job_execution_id,
     lifecycle, is_active, create_time, start_time, end_time
-FROM jobs.schedule_executions`+w.text()+"\nORDER BY due_time DESC;", w.args...)
+FROM jobs.schedule_executions`+w.Text()+"\nORDER BY due_time DESC;", w.Args...)
 }
 
 // SkipsOfSchedule lists the skipped instants of a schedule in [from, to), the latest first.
 //
 // Plan: the keys of UQ_schedule_skips_due_at in the range, each with its row.
 func (s *Store) SkipsOfSchedule(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]ScheduleSkip, error) {
-	w := newFilter(limit)
-	w.add("schedule_id = %s", int64(id))
-	w.add("due_time >= %s", datetime2(from))
-	w.add("due_time < %s", datetime2(to))
-	return selectAll[ScheduleSkip](ctx, s, "list skipped instants of a schedule", `SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
+	w := call.NewFilter(limit)
+	w.Add("schedule_id = %s", int64(id))
+	w.Add("due_time >= %s", call.Datetime2(from))
+	w.Add("due_time < %s", call.Datetime2(to))
+	return call.SelectAll[ScheduleSkip](ctx, s.conn, "list skipped instants of a schedule", `SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
     schedule_id, due_time, skipped, cause, reason, recorded_time
-FROM jobs.schedule_skips`+w.text()+"\nORDER BY due_time DESC;", w.args...)
+FROM jobs.schedule_skips`+w.Text()+"\nORDER BY due_time DESC;", w.Args...)
 }
 
 // FindTargetGroups lists target groups whose names contain search, by name.
 func (s *Store) FindTargetGroups(ctx context.Context, search string, p Page[string]) ([]TargetGroupDetail, error) {
-	w := p.filter("target_group_name", ">")
+	w := p.Filter("target_group_name", ">")
 	if search != "" {
-		w.add("CHARINDEX(%s, target_group_name) > 0", search)
+		w.Add("CHARINDEX(%s, target_group_name) > 0", search)
 	}
-	list, err := selectAll[TargetGroupDetail](ctx, s, "find target groups",
-		targetGroupColumns+w.text()+"\nORDER BY target_group_name"+p.text(w)+";", w.args...)
+	list, err := call.SelectAll[TargetGroupDetail](ctx, s.conn, "find target groups",
+		targetGroupColumns+w.Text()+"\nORDER BY target_group_name"+p.Text(w)+";", w.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -320,10 +321,10 @@ func (s *Store) GroupUses(ctx context.Context, groups []string, limit int) ([]Gr
 	if len(groups) == 0 {
 		return nil, nil
 	}
-	w := newFilter(limit)
+	w := call.NewFilter(limit)
 	in(w, "target_group_name", groups)
-	return selectAll[GroupUse](ctx, s, "list uses of target groups", `SELECT TOP (@p1) target_group_name, job_name, step_id, step_name
-FROM jobs.jobsteps`+w.text()+"\nORDER BY target_group_name, job_name, step_id;", w.args...)
+	return call.SelectAll[GroupUse](ctx, s.conn, "list uses of target groups", `SELECT TOP (@p1) target_group_name, job_name, step_id, step_name
+FROM jobs.jobsteps`+w.Text()+"\nORDER BY target_group_name, job_name, step_id;", w.Args...)
 }
 
 // GroupResolution is a row of the view jobs.group_resolutions: the list of targets that a step of a
@@ -346,7 +347,7 @@ const resolvedRuns = 8
 // Plan: the jobs by IX_job_steps_target_group_id, per job the newest keys of
 // IX_job_executions_job_id_create_time, per run its steps.
 func (s *Store) GroupResolutions(ctx context.Context, group uuid.UUID, limit int) ([]GroupResolution, error) {
-	return selectAll[GroupResolution](ctx, s, "list resolutions of a target group", `SELECT TOP (@p1) r.job_execution_id, r.job_name, r.step_id,
+	return call.SelectAll[GroupResolution](ctx, s.conn, "list resolutions of a target group", `SELECT TOP (@p1) r.job_execution_id, r.job_name, r.step_id,
     r.step_name, r.lifecycle, r.resolved_time
 FROM (SELECT DISTINCT job_id FROM jobs.jobsteps WHERE target_group_id = @p2) AS u
 CROSS APPLY (
@@ -370,22 +371,22 @@ type ResolvedTarget struct {
 // ResolvedTargets lists the targets of a step of a run whose server or database contains search, by
 // server and database; the key of a target is its server and database.
 func (s *Store) ResolvedTargets(ctx context.Context, run uuid.UUID, step int, search string, p Page[ResolvedTarget]) ([]ResolvedTarget, error) {
-	w := newFilter(p.Top)
-	w.add("job_execution_id = %s AND step_id = %s", mssqldb.UniqueIdentifier(run), step)
-	w.add("target_type = N'SqlDatabase'")
+	w := call.NewFilter(p.Top)
+	w.Add("job_execution_id = %s AND step_id = %s", mssqldb.UniqueIdentifier(run), step)
+	w.Add("target_type = N'SqlDatabase'")
 	if after := p.After; after != nil {
-		w.add("(target_server_name > %s OR (target_server_name = %s AND target_database_name > %s))", after.Server, after.Server, after.Database)
+		w.Add("(target_server_name > %s OR (target_server_name = %s AND target_database_name > %s))", after.Server, after.Server, after.Database)
 	}
 	if search != "" {
-		w.add("(CHARINDEX(%s, target_server_name) > 0 OR CHARINDEX(%s, target_database_name) > 0)", search, search)
+		w.Add("(CHARINDEX(%s, target_server_name) > 0 OR CHARINDEX(%s, target_database_name) > 0)", search, search)
 	}
-	return selectAll[ResolvedTarget](ctx, s, "list resolved targets", `SELECT target_server_name, target_database_name, lifecycle
-FROM jobs.job_executions`+w.text()+"\nORDER BY target_server_name, target_database_name"+p.text(w)+";", w.args...)
+	return call.SelectAll[ResolvedTarget](ctx, s.conn, "list resolved targets", `SELECT target_server_name, target_database_name, lifecycle
+FROM jobs.job_executions`+w.Text()+"\nORDER BY target_server_name, target_database_name"+p.Text(w)+";", w.Args...)
 }
 
 // CountResolvedTargets returns the number of targets of a step of a run.
 func (s *Store) CountResolvedTargets(ctx context.Context, run uuid.UUID, step int) (int, error) {
-	list, err := selectAll[int](ctx, s, "count resolved targets", `SELECT COUNT(*)
+	list, err := call.SelectAll[int](ctx, s.conn, "count resolved targets", `SELECT COUNT(*)
 FROM jobs.job_executions
 WHERE job_execution_id = @p1 AND step_id = @p2 AND target_type = N'SqlDatabase';`, mssqldb.UniqueIdentifier(run), step)
 	if err != nil || len(list) == 0 {
@@ -443,10 +444,10 @@ func (s *Store) SizeOfGroup(ctx context.Context, id uuid.UUID, name string) (siz
 //
 // Plan: the targets of both runs by IX_target_executions_execution_id, each read once and grouped.
 func (s *Store) MissingTargets(ctx context.Context, in, notIn GroupResolution, limit int) (list []ResolvedTarget, count int, err error) {
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		ResolvedTarget
 		Count int `db:"missing"`
-	}](ctx, s, "compare lists of targets", `SELECT TOP (@p1) x.target_server_name, x.target_database_name, x.lifecycle, COUNT(*) OVER () AS missing
+	}](ctx, s.conn, "compare lists of targets", `SELECT TOP (@p1) x.target_server_name, x.target_database_name, x.lifecycle, COUNT(*) OVER () AS missing
 FROM (
     SELECT v.target_server_name, v.target_database_name, MAX(v.lifecycle) AS lifecycle,
         MAX(CASE WHEN v.job_execution_id = @p2 AND v.step_id = @p3 THEN 1 ELSE 0 END) AS is_in,
@@ -480,17 +481,17 @@ func (s *Store) FailedTargets(ctx context.Context, lists []GroupResolution, limi
 	if len(lists) == 0 {
 		return nil, nil
 	}
-	w := newFilter(limit)
-	w.add("target_type = N'SqlDatabase'")
-	w.add("lifecycle IN (%s, %s)", string(jobs.Failed), string(jobs.TimedOut))
+	w := call.NewFilter(limit)
+	w.Add("target_type = N'SqlDatabase'")
+	w.Add("lifecycle IN (%s, %s)", string(jobs.Failed), string(jobs.TimedOut))
 	var pairs []string
 	var values []any
 	for _, r := range lists {
 		pairs = append(pairs, "(job_execution_id = %s AND step_id = %s)")
 		values = append(values, mssqldb.UniqueIdentifier(r.Run), r.StepID)
 	}
-	w.add("("+strings.Join(pairs, " OR ")+")", values...)
-	return selectAll[FailedTarget](ctx, s, "list failed targets", `SELECT TOP (@p1) target_server_name, target_database_name, COUNT(*) AS failures,
+	w.Add("("+strings.Join(pairs, " OR ")+")", values...)
+	return call.SelectAll[FailedTarget](ctx, s.conn, "list failed targets", `SELECT TOP (@p1) target_server_name, target_database_name, COUNT(*) AS failures,
     MAX(end_time) AS last_failure, MAX(LEFT(last_message, 500)) AS last_message
-FROM jobs.job_executions`+w.text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name\nOPTION ("+smallGrant+");", w.args...)
+FROM jobs.job_executions`+w.Text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name\nOPTION ("+smallGrant+");", w.Args...)
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/oracle"
@@ -215,7 +216,7 @@ func TestDependencies(t *testing.T) {
 				w = drawWorld(rt, len(g), databases)
 				rerun, err := c.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run, Only: text[1:]})
 				if err != nil {
-					require.Equal(rt, int32(50115), controldb.NumberOf(err), err)
+					require.Equal(rt, int32(50115), dberror.NumberOf(err), err)
 					return
 				}
 				c.play(t, rt, term, rerun, w)
@@ -342,7 +343,7 @@ func TestRerunNeedsGroupsOfSkippedSteps(t *testing.T) {
 		require.Equal(t, "0 run Failed\n1 Failed\n2 Skipped", c.describe(t, run))
 		c.exec(t, `EXEC jobs.sp_delete_jobstep N'j', 2; EXEC jobs.sp_delete_target_group N'h';`)
 		_, err := c.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run})
-		require.Equal(t, int32(50117), controldb.NumberOf(err), "%v", err)
+		require.Equal(t, int32(50117), dberror.NumberOf(err), "%v", err)
 		require.ErrorContains(t, err, "Step 2 of version 2 needs the target group 'h', which was deleted")
 	})
 }

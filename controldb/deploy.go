@@ -13,6 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	"golang.org/x/mod/semver"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -36,7 +38,7 @@ func SchemaVersion() int {
 // database or the login does not meet the requirements, Install changes nothing and returns an
 // *[UnfitError].
 func (s *Store) Install(ctx context.Context) error {
-	return s.retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
+	return s.conn.Retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
 }
 
 // install is Install without retries.
@@ -51,7 +53,7 @@ func (s *Store) install(ctx context.Context) error {
 	}
 	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
 		err := checkVersion(ctx, conn, objects, len(migrations))
-		if !errors.Is(err, ErrNotInstalled) {
+		if !errors.Is(err, dberror.ErrNotInstalled) {
 			return err
 		}
 		facts, err := checkDeployment(ctx, conn, true)
@@ -75,10 +77,10 @@ func (s *Store) install(ctx context.Context) error {
 // OtherTables returns the names of tables in schemas that are not jobagent's: of all of them their
 // number, and the first five names.
 func (s *Store) OtherTables(ctx context.Context) (total int, names []string, err error) {
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		Name  string `db:"name"`
 		Total int    `db:"total"`
-	}](ctx, s, "list other tables", `SELECT TOP (5) CONCAT(s.name, N'.', t.name) AS name, COUNT(*) OVER () AS total
+	}](ctx, s.conn, "list other tables", `SELECT TOP (5) CONCAT(s.name, N'.', t.name) AS name, COUNT(*) OVER () AS total
 FROM sys.tables AS t
 INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
 WHERE s.name NOT IN (N'jobs', N'jobs_internal', N'jobs_rest')
@@ -90,29 +92,29 @@ ORDER BY s.name, t.name;`)
 	return total, names, err
 }
 
-// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures, because
-// a deployment over them would take them back: one with a later protocol of agents, or, unless
-// allowOlder is set, one with a later version. Versions that are no semantic versions, such as
-// those of builds without a tag, have no order.
+// checkNotNewer returns [dberror.ErrSchemaVersion] if a newer program has deployed its procedures,
+// because a deployment over them would take them back: one with a later protocol of agents, or,
+// unless allowOlder is set, one with a later version. Versions that are no semantic versions, such
+// as those of builds without a tag, have no order.
 //
 // A missing view is no error: release 0 lacks it, and the deployment restores it.
 func checkNotNewer(ctx context.Context, conn *sqlx.Conn, program string, allowOlder bool) error {
-	newest, err := selectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
+	newest, err := call.SelectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err == nil && newest > AgentProtocol:
-		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", ErrSchemaVersion)
-	case err != nil && NumberOf(err) != numInvalidObjectName:
-		return translate("read the agent protocols of the control schema", err)
+		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", dberror.ErrSchemaVersion)
+	case err != nil && dberror.NumberOf(err) != dberror.NumInvalidObject:
+		return dberror.Translate("read the agent protocols of the control schema", err)
 	case allowOlder:
 		return nil
 	}
 	deployed, err := schemaProperty(ctx, conn, propertyProgram)
 	if err != nil {
-		return translate("read which program has deployed the procedures", err)
+		return dberror.Translate("read which program has deployed the procedures", err)
 	}
 	if semver.IsValid(program) && semver.IsValid(deployed) && semver.Compare(program, deployed) < 0 {
 		return fmt.Errorf("%w: jobagent %s has deployed its procedures, and this is %s: use the newer program, or go back to the procedures of this one by \"jobagent db migrate --allow-older\"",
-			ErrSchemaVersion, deployed, program)
+			dberror.ErrSchemaVersion, deployed, program)
 	}
 	return nil
 }
@@ -124,7 +126,7 @@ const propertyProgram = "jobagent_program"
 // schemaProperty returns the value of an extended property of the schema jobs_internal; empty if
 // there is none. Such a property needs no table, so that it works on every earlier version.
 func schemaProperty(ctx context.Context, conn *sqlx.Conn, name string) (string, error) {
-	texts, err := selectRows[string](ctx, conn, `SELECT CAST(p.value AS NVARCHAR(100))
+	texts, err := call.SelectRows[string](ctx, conn, `SELECT CAST(p.value AS NVARCHAR(100))
 FROM sys.extended_properties AS p
 WHERE p.class = 3
     AND p.major_id = SCHEMA_ID(N'jobs_internal')
@@ -147,16 +149,16 @@ type Comparison struct {
 }
 
 // Compare compares the installed schema with this program's, object by object. It only reads. A
-// difference is no error; a missing schema is [ErrNotInstalled]. For a login that may not see
-// definitions, Missing and Changed are derived from the record of the deployment alone.
+// difference is no error; a missing schema is [dberror.ErrNotInstalled]. For a login that may not
+// see definitions, Missing and Changed are derived from the record of the deployment alone.
 func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return Comparison{}, err
 	}
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return Comparison{}, translate("verify the control schema", err)
+		return Comparison{}, dberror.Translate("verify the control schema", err)
 	}
 	defer conn.Close()
 	version, err := installedVersion(ctx, conn)
@@ -173,8 +175,8 @@ func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 }
 
 // Verify returns nil when the installed schema is exactly this program's; extra objects are
-// ignored. It returns [ErrNotInstalled], or a *[SchemaVersionError] that lists the differences. It
-// only reads.
+// ignored. It returns [dberror.ErrNotInstalled], or a *[SchemaVersionError] that lists the
+// differences. It only reads.
 func (s *Store) Verify(ctx context.Context) error {
 	c, err := s.Compare(ctx)
 	if err != nil {
@@ -198,7 +200,7 @@ func compareObjects(
 	var c Comparison
 	sees, err := seesDefinitions(ctx, conn)
 	if err != nil {
-		return c, translate(op, err)
+		return c, dberror.Translate(op, err)
 	}
 	if !sees {
 		for _, o := range objects {
@@ -210,7 +212,7 @@ func compareObjects(
 		}
 		return c, nil
 	}
-	present, err := selectRows[struct {
+	present, err := call.SelectRows[struct {
 		Name       string `db:"name"`
 		Definition string `db:"definition"`
 		Options    bool   `db:"has_options"` // QUOTED_IDENTIFIER and ANSI_NULLS are on
@@ -231,7 +233,7 @@ FROM sys.database_principals AS p
 WHERE p.type = 'R'
     AND p.name LIKE N'jobs[_]%';`)
 	if err != nil {
-		return c, translate(op, err)
+		return c, dberror.Translate(op, err)
 	}
 	names := map[string]string{}
 	definitions := map[string]string{}
@@ -287,7 +289,7 @@ WHERE p.type = 'R'
 // find a name with a dot
 // (https://learn.microsoft.com/sql/t-sql/functions/has-perms-by-name-transact-sql).
 func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
-	n, err := selectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION');`)
+	n, err := call.SelectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION');`)
 	return n == 1, err
 }
 
@@ -317,18 +319,18 @@ func hasPrefixFold(s, prefix string) bool {
 }
 
 // CheckVersion returns nil when the record of the deployment matches this program. It returns
-// [ErrNotInstalled], a *[SchemaVersionError], or [ErrVersionHidden] for a login that may not read
-// the record. It is cheap: it reads two small tables.
+// [dberror.ErrNotInstalled], a *[SchemaVersionError], or [dberror.ErrVersionHidden] for a login
+// that may not read the record. It is cheap: it reads two small tables.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return translateCall(ctx, "check the control schema", err)
+		return dberror.TranslateCall(ctx, "check the control schema", err)
 	}
 	defer conn.Close()
 	return checkVersion(ctx, conn, objects, len(migrations))
@@ -337,7 +339,7 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 // CheckProtocol checks whether the installed schema, which may be the schema of another release,
 // supports the protocol of this program's agents. Commands may use such a schema, as far as it has
 // what they call. other holds the differences that CheckVersion finds, or nil. The errors are those
-// of CheckVersion, and [ErrSchemaVersion] when the schema does not support the protocol.
+// of CheckVersion, and [dberror.ErrSchemaVersion] when the schema does not support the protocol.
 func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, err error) {
 	if err := s.CheckVersion(ctx); err == nil || !errors.As(err, &other) {
 		return nil, err
@@ -346,12 +348,12 @@ func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, e
 		Oldest int `db:"oldest"`
 		Newest int `db:"newest"`
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	err = s.db.GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`)
+	err = call.DB(s.conn).GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err != nil:
-		return nil, translateCall(ctx, "check the control schema", err)
+		return nil, dberror.TranslateCall(ctx, "check the control schema", err)
 	case AgentProtocol < understood.Oldest || AgentProtocol > understood.Newest:
 		return nil, other
 	}
@@ -359,8 +361,8 @@ func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, e
 }
 
 // CheckAgent checks whether an agent or a front of this program may work with the installed schema.
-// It is CheckProtocol, and also returns [ErrSchemaVersion] when the schema lacks what this program
-// calls. So the schema of a later release passes, and that of an earlier release does not.
+// It is CheckProtocol, and also returns [dberror.ErrSchemaVersion] when the schema lacks what this
+// program calls. So the schema of a later release passes, and that of an earlier release does not.
 func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err error) {
 	other, err = s.CheckProtocol(ctx)
 	switch {
@@ -369,12 +371,12 @@ func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err 
 	case other.Have < other.Want:
 		return nil, other
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
 	missing, err := s.missingCalls(ctx)
 	switch {
 	case err != nil:
-		return nil, translateCall(ctx, "check the control schema", err)
+		return nil, dberror.TranslateCall(ctx, "check the control schema", err)
 	case len(missing) > 0:
 		return nil, &SchemaVersionError{Have: other.Have, Want: other.Want, Missing: missing}
 	}
@@ -398,7 +400,7 @@ func (s *Store) missingCalls(ctx context.Context) (missing []string, err error) 
 	for _, g := range grants {
 		called[g.Name] = true
 	}
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -407,7 +409,7 @@ func (s *Store) missingCalls(ctx context.Context) (missing []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Procedure string `db:"procedure_name"`
 		Name      string `db:"name"`
 	}](ctx, conn, `SELECT CONCAT(OBJECT_SCHEMA_NAME(p.object_id), N'.', OBJECT_NAME(p.object_id)) AS procedure_name, p.name
@@ -491,23 +493,23 @@ func installedVersion(ctx context.Context, conn *sqlx.Conn) (int, error) {
     ORIGINAL_LOGIN(),
     USER_NAME();`).Scan(&exists, &hidden, &forbidden, &login, &user)
 	if err != nil {
-		return 0, translate(op, err)
+		return 0, dberror.Translate(op, err)
 	}
 	if !exists && !hidden && forbidden {
 		return 0, fmt.Errorf("the login %s has %w: have a member of db_owner run ALTER ROLE jobs_reader ADD MEMBER [%s]; "+
-			"in it (or jobs_operator, jobs_author, jobs_admin)", login, ErrNoRole, strings.ReplaceAll(user, "]", "]]"))
+			"in it (or jobs_operator, jobs_author, jobs_admin)", login, dberror.ErrNoRole, strings.ReplaceAll(user, "]", "]]"))
 	}
 	if !exists && hidden {
-		return 0, fmt.Errorf("%s: %w: the role jobs_agent gives it", op, ErrVersionHidden)
+		return 0, fmt.Errorf("%s: %w: the role jobs_agent gives it", op, dberror.ErrVersionHidden)
 	}
 	var version sql.NullInt64
 	if exists {
 		if err := conn.GetContext(ctx, &version, `SELECT MAX(version) FROM jobs_internal.schema_versions;`); err != nil {
-			return 0, translate(op, err)
+			return 0, dberror.Translate(op, err)
 		}
 	}
 	if !version.Valid {
-		return 0, fmt.Errorf("%s: %w: run \"jobagent db install\"", op, ErrNotInstalled)
+		return 0, fmt.Errorf("%s: %w: run \"jobagent db install\"", op, dberror.ErrNotInstalled)
 	}
 	return int(version.Int64), nil
 }
@@ -528,9 +530,9 @@ type deployedMigration struct {
 
 // deployedObjects reads the record of the deployed code objects, by lower-case name.
 func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedObject, error) {
-	rows, err := selectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
+	rows, err := call.SelectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
-		return nil, translate("read what was deployed", err)
+		return nil, dberror.Translate("read what was deployed", err)
 	}
 	byName := make(map[string]deployedObject, len(rows))
 	for _, r := range rows {
@@ -549,7 +551,7 @@ type deployment struct {
 
 // record writes the record of a deployment.
 func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
-	c := newCall("jobs_internal.record_deployment")
+	c := call.New("jobs_internal.record_deployment")
 	if d.objects != nil {
 		var list []deployedObject
 		for _, o := range d.objects {
@@ -561,20 +563,20 @@ func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
 		if err != nil {
 			return err
 		}
-		c.in("objects", string(text))
+		c.In("objects", string(text))
 	}
 	if d.migrations != nil {
 		text, err := json.Marshal(d.migrations)
 		if err != nil {
 			return err
 		}
-		c.in("migrations", string(text))
+		c.In("migrations", string(text))
 	}
 	if d.program != "" {
-		c.in("program", d.program)
+		c.In("program", d.program)
 	}
-	if _, err := tx.ExecContext(ctx, c.proc, c.args...); err != nil {
-		return translate("record the deployment", err)
+	if _, err := tx.ExecContext(ctx, c.Proc, c.Args...); err != nil {
+		return dberror.Translate("record the deployment", err)
 	}
 	return nil
 }
@@ -594,24 +596,24 @@ const numNotMember = 1202
 // other login can block deployments.
 func (s *Store) withDeployLock(ctx context.Context, f func(*sqlx.Conn) error) error {
 	const op = "take the deployment lock"
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return translate(op, err)
+		return dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	var status int
 	err = conn.GetContext(ctx, &status, `DECLARE @status INT;
 EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1, @DbPrincipal = N'db_owner';
 SELECT @status;`, deployLockTimeout)
-	if server, ok := sqlError(err); ok && server.Number == numNotMember {
+	if server, ok := dberror.ServerError(err); ok && server.Number == numNotMember {
 		finding, err := notOwnerFinding(ctx, conn)
 		if err != nil {
-			return translate(op, err)
+			return dberror.Translate(op, err)
 		}
 		return &UnfitError{finding}
 	}
 	if err != nil {
-		return translate(op, err)
+		return dberror.Translate(op, err)
 	}
 	if status < 0 {
 		return fmt.Errorf("%s: another deployment holds it (status %d): try again when it has ended", op, status)
@@ -622,7 +624,7 @@ SELECT @status;`, deployLockTimeout)
 		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session', @DbPrincipal = N'db_owner';`,
 	)
 	if err == nil && releaseErr != nil {
-		err = translate("release the deployment lock", releaseErr)
+		err = dberror.Translate("release the deployment lock", releaseErr)
 	}
 	return err
 }
@@ -631,14 +633,14 @@ SELECT @status;`, deployLockTimeout)
 func inTransaction(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
 	tx, err := conn.BeginTxx(ctx, nil)
 	if err != nil {
-		return translate("begin a transaction", err)
+		return dberror.Translate("begin a transaction", err)
 	}
 	if err := f(tx); err != nil {
 		_ = tx.Rollback() // f's error is more useful, and the server may have rolled back already
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return translate("commit the deployment", err)
+		return dberror.Translate("commit the deployment", err)
 	}
 	return nil
 }

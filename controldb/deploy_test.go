@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -17,11 +18,11 @@ func TestDeployment(t *testing.T) {
 		ctx := t.Context()
 		name := env.CreateDatabase(t, "control.b") // HAS_PERMS_BY_NAME takes such a name for two parts
 		store := env.OpenControl(t, name)
-		require.ErrorIs(t, store.CheckVersion(ctx), controldb.ErrNotInstalled)
-		require.ErrorIs(t, store.Verify(ctx), controldb.ErrNotInstalled)
-		require.ErrorIs(t, store.Migrate(ctx), controldb.ErrNotInstalled)
+		require.ErrorIs(t, store.CheckVersion(ctx), dberror.ErrNotInstalled)
+		require.ErrorIs(t, store.Verify(ctx), dberror.ErrNotInstalled)
+		require.ErrorIs(t, store.Migrate(ctx), dberror.ErrNotInstalled)
 		_, err := store.Jobs(ctx, "")
-		require.ErrorIs(t, err, controldb.ErrNotInstalled)
+		require.ErrorIs(t, err, dberror.ErrNotInstalled)
 
 		require.NoError(t, store.Install(ctx))
 		require.NoError(t, store.CheckVersion(ctx))
@@ -49,7 +50,7 @@ CREATE TABLE dbo.b4 (a INT); CREATE TABLE dbo.b5 (a INT);`)
 			Missing: []string{"jobs.job_versions"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
 		}, got)
 		err = store.Verify(ctx)
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		require.ErrorContains(t, err, "jobs.job_versions")
 
 		require.NoError(t, store.Migrate(ctx))
@@ -62,7 +63,7 @@ CREATE TABLE dbo.b4 (a INT); CREATE TABLE dbo.b5 (a INT);`)
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM sys.views WHERE name = N'mine'`), "what is not ours stays")
 
 		c.exec(t, `UPDATE jobs_internal.code_objects SET sha256 = REPLICATE('0', 64) WHERE name = N'jobs.sp_add_job';`)
-		require.ErrorIs(t, store.CheckVersion(ctx), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, store.CheckVersion(ctx), dberror.ErrSchemaVersion)
 		require.NoError(t, store.Migrate(ctx))
 		require.NoError(t, store.CheckVersion(ctx))
 
@@ -75,7 +76,7 @@ CREATE TABLE dbo.b4 (a INT); CREATE TABLE dbo.b5 (a INT);`)
 		var version *controldb.SchemaVersionError
 		require.ErrorAs(t, store.Install(ctx), &version)
 		require.Equal(t, 9999, version.Have)
-		require.ErrorIs(t, store.Migrate(ctx), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, store.Migrate(ctx), dberror.ErrSchemaVersion)
 	})
 }
 
@@ -89,9 +90,9 @@ func TestMigrateChecksTheDeployedProtocol(t *testing.T) {
 		require.NoError(t, c.Verify(ctx))
 
 		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, CAST(N'x' AS INT) AS newest;`)
-		require.Equal(t, int32(245), controldb.NumberOf(c.Migrate(ctx)), "an unreadable view is an error")
+		require.Equal(t, int32(245), dberror.NumberOf(c.Migrate(ctx)), "an unreadable view is an error")
 		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, 99 AS newest;`)
-		require.ErrorIs(t, c.Migrate(ctx), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, c.Migrate(ctx), dberror.ErrSchemaVersion)
 		require.Equal(t, 99, get[int](t, c, `SELECT newest FROM jobs_internal.agent_protocols`), "nothing was deployed")
 	})
 }
@@ -118,10 +119,10 @@ func TestEarlierProgramDeploys(t *testing.T) {
 		const changed = `ALTER PROCEDURE jobs_internal.check_place AS RETURN 7;`
 		c.exec(t, changed)
 		err := as("v0.9.9").Migrate(t.Context())
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		require.ErrorContains(t, err, "jobagent v0.10.0 has deployed its procedures, and this is v0.9.9: use the newer program")
 		_, err = as("v0.9.9").PlanMigration(t.Context(), controldb.MigrateOptions{})
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		p, err := as("v0.9.9").PlanMigration(t.Context(), older)
 		require.NoError(t, err)
 		require.Equal(t, 1, p.Code, "nothing was deployed")
@@ -133,7 +134,7 @@ func TestEarlierProgramDeploys(t *testing.T) {
 
 		// A later contract with agents is refused whatever is allowed.
 		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, 99 AS newest;`)
-		require.ErrorIs(t, as("v0.9.9").MigrateWith(t.Context(), older), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, as("v0.9.9").MigrateWith(t.Context(), older), dberror.ErrSchemaVersion)
 	})
 }
 

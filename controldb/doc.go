@@ -11,7 +11,6 @@
 // the result, so a missing rule belongs in a procedure. An argument that is not given (nil, or the
 // zero value where a comment says so) is not sent, so the procedure's default applies.
 //
-// Errors. A number that our T-SQL throws becomes one of this package's sentinels
-// (error_numbers.go); the driver's error stays in the chain. The package does not log, and no error
+// Errors. The package dberror says what an error means. This package does not log, and no error
 // contains a secret.
 package controldb

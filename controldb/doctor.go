@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Severity is the severity of a finding.
@@ -145,14 +148,14 @@ var checks = []check{
 // least one finding, good or bad. The error is about the connection only.
 func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	e := &examination{conn: conn}
 	if e.database, err = readDatabase(ctx, conn); err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	found := databaseFindings(e.database)
 	if worst := Worst(found[:1]); worst == SeverityError {
@@ -162,7 +165,7 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 		for _, c := range list {
 			more, err := e.answer(ctx, c)
 			if err != nil {
-				return translate(op, err)
+				return dberror.Translate(op, err)
 			}
 			found = append(found, more...)
 		}
@@ -172,7 +175,7 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	if e.sees, err = seesDefinitions(ctx, conn); err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	return found, run(checks)
 }
@@ -181,14 +184,14 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 // database, without the schema.
 func (s *Store) ExamineDatabase(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	return databaseFindings(facts), nil
 }
@@ -215,7 +218,7 @@ func (e *examination) answer(ctx context.Context, c check) ([]Finding, error) {
 	if err == nil {
 		return found, nil
 	}
-	server, ok := sqlError(err)
+	server, ok := dberror.ServerError(err)
 	switch {
 	case !ok || ctx.Err() != nil:
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
@@ -20,7 +21,7 @@ type heldRole struct {
 // checkAdministrators looks for users who can do everything in the control database by a fixed role
 // of it, although they are not administrators by their other roles.
 func checkAdministrators(ctx context.Context, e *examination) ([]Finding, error) {
-	held, err := selectRows[heldRole](ctx, e.conn, doctorText("administrators"))
+	held, err := call.SelectRows[heldRole](ctx, e.conn, doctorText("administrators"))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
@@ -25,7 +26,7 @@ type roleUser struct {
 
 // readRoleUsers reads the users of the roles of callers.
 func readRoleUsers(ctx context.Context, conn *sqlx.Conn) ([]roleUser, error) {
-	return selectRows[roleUser](ctx, conn, doctorText("callers"))
+	return call.SelectRows[roleUser](ctx, conn, doctorText("callers"))
 }
 
 // checkCallers examines the users as which REST fronts make calls, and whether the login may.

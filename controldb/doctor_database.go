@@ -9,6 +9,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -58,7 +60,7 @@ const (
 
 // readDatabase reads the properties of a connection's database and server.
 func readDatabase(ctx context.Context, conn *sqlx.Conn) (databaseFacts, error) {
-	return selectOne[databaseFacts](ctx, conn, doctorText("database"))
+	return call.SelectOne[databaseFacts](ctx, conn, doctorText("database"))
 }
 
 // major returns the server's major version, such as 16 for SQL Server 2022. It returns 0 if the
@@ -277,7 +279,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 	const op = "check the database"
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return facts, translate(op, err)
+		return facts, dberror.Translate(op, err)
 	}
 	for _, f := range databaseFindings(facts) {
 		if f.Severity == SeverityError && f.Code != CodeRowVersions { // Install sets it, and agents check it
@@ -287,7 +289,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 	if fresh {
 		objects, err := readObjects(ctx, conn)
 		if err != nil {
-			return facts, translate(op, err)
+			return facts, dberror.Translate(op, err)
 		}
 		if len(objects) > 0 {
 			return facts, &UnfitError{takenSchemasFinding(objects)}
@@ -295,7 +297,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 	}
 	found, err := tryDeployment(ctx, conn)
 	if err != nil {
-		return facts, translate(op, err)
+		return facts, dberror.Translate(op, err)
 	}
 	if found.Severity == SeverityError {
 		return facts, &UnfitError{found}
@@ -311,7 +313,7 @@ type schemaObject struct {
 }
 
 func readObjects(ctx context.Context, conn *sqlx.Conn) ([]schemaObject, error) {
-	return selectRows[schemaObject](ctx, conn, doctorText("objects"))
+	return call.SelectRows[schemaObject](ctx, conn, doctorText("objects"))
 }
 
 // takenSchemasFinding is about a database without our schema that has schemas of the same names.
@@ -337,7 +339,7 @@ func takenSchemasFinding(objects []schemaObject) Finding {
 		f.Why, f.SQL = "a deployment creates the schemas jobs, jobs_internal and jobs_rest", strings.Join(drop, "\n")
 		return f
 	}
-	f.Found += fmt.Sprintf("; it holds %s (%s)", wording.Count(len(names), "object"), firstNames(names))
+	f.Found += fmt.Sprintf("; it holds %s (%s)", wording.Count(len(names), "object"), wording.First(names))
 	f.Why = "the schemas belong to another product, such as Azure Elastic Jobs; a job database of that service cannot be shared"
 	f.SQL = fixTakenSchemas
 	return f
@@ -356,8 +358,8 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	if err == nil {
 		return good(CodeDeployRights, "the login may deploy"), nil
 	}
-	server, ok := sqlError(err)
-	if !ok || server.Number == numLockTimeout || server.Number == errorDeadlock {
+	server, ok := dberror.ServerError(err)
+	if !ok || server.Number == numLockTimeout || server.Number == dberror.NumDeadlock {
 		return Finding{}, err
 	}
 	if len(server.All) > 0 {
@@ -398,16 +400,16 @@ func currentUser(ctx context.Context, conn *sqlx.Conn) (string, error) {
 // without it, plain reads of passes wait for rows that others change, and deadlock with outcomes.
 func (s *Store) CheckRowVersions(ctx context.Context) error {
 	const op = "check READ_COMMITTED_SNAPSHOT"
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return translateCall(ctx, op, err)
+		return dberror.TranslateCall(ctx, op, err)
 	}
 	defer conn.Close()
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return translateCall(ctx, op, err)
+		return dberror.TranslateCall(ctx, op, err)
 	}
 	if f := facts.rowVersionsFinding(); f.Severity == SeverityError {
 		return &UnfitError{f}
@@ -421,8 +423,8 @@ func (s *Store) CheckRowVersions(ctx context.Context) error {
 // error of the server is ignored, because Examine reports that the option is off.
 func turnOnRowVersions(ctx context.Context, conn *sqlx.Conn) error {
 	_, err := conn.ExecContext(ctx, `ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;`)
-	if _, ok := sqlError(err); ok && ctx.Err() == nil {
+	if _, ok := dberror.ServerError(err); ok && ctx.Err() == nil {
 		return nil
 	}
-	return translate("turn READ_COMMITTED_SNAPSHOT on", err)
+	return dberror.Translate("turn READ_COMMITTED_SNAPSHOT on", err)
 }

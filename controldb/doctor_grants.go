@@ -9,6 +9,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -54,13 +56,13 @@ type grantDifferences struct {
 
 // compareGrants compares the permissions of the roles of this program with their files. A role that
 // is not in the files is of somebody else.
-func compareGrants(ctx context.Context, db queryer) (grantDifferences, error) {
+func compareGrants(ctx context.Context, db call.Queryer) (grantDifferences, error) {
 	var d grantDifferences
 	want, err := sqlfs.Grants()
 	if err != nil {
 		return d, fmt.Errorf("read the embedded schema: %w", err)
 	}
-	held, err := selectRows[heldGrant](ctx, db, doctorText("grants"))
+	held, err := call.SelectRows[heldGrant](ctx, db, doctorText("grants"))
 	if err != nil {
 		return d, err
 	}
@@ -114,19 +116,19 @@ func restoreGrants(ctx context.Context, tx *sqlx.Tx) error {
 	const op = "compare the permissions of the roles"
 	d, err := compareGrants(ctx, tx)
 	if err != nil {
-		return translate(op, err)
+		return dberror.Translate(op, err)
 	}
 	statements := d.statements()
 	if len(statements) == 0 {
 		return nil
 	}
 	_, err = tx.ExecContext(ctx, strings.Join(statements, "\n"))
-	return translate("restore the permissions of the roles", err)
+	return dberror.Translate("restore the permissions of the roles", err)
 }
 
 // checkGrants compares the permissions of the roles with their files.
 func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	d, err := compareGrants(ctx, e.conn)
@@ -140,7 +142,7 @@ func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
 			names = append(names, h.Role+": "+grantOn(h.grant()))
 		}
 		found = append(found, Finding{Code: CodeGrants, Severity: SeverityWarning,
-			Found: fmt.Sprintf("roles have %s beyond their files (%s)", wording.Count(len(names), "permission"), firstNames(names)),
+			Found: fmt.Sprintf("roles have %s beyond their files (%s)", wording.Count(len(names), "permission"), wording.First(names)),
 			Why:   "members of the roles may do more than their documentation says; jobagent db migrate revokes it, too",
 			SQL:   strings.Join(grantDifferences{extra: d.extra}.statements(), "\n")})
 	}
@@ -150,7 +152,7 @@ func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
 			names = append(names, g.Role+": "+grantOn(g))
 		}
 		found = append(found, Finding{Code: CodeGrants, Severity: SeverityError,
-			Found: fmt.Sprintf("roles lack %s (%s)", wording.Count(len(names), "permission"), firstNames(names)),
+			Found: fmt.Sprintf("roles lack %s (%s)", wording.Count(len(names), "permission"), wording.First(names)),
 			Why:   "calls of members of the roles fail (error 229); jobagent db migrate grants it, too",
 			SQL:   strings.Join(grantDifferences{missing: d.missing}.statements(), "\n")})
 	}
@@ -165,7 +167,7 @@ func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
 			}
 		}
 		found = append(found, Finding{Code: CodeGrants, Severity: SeverityWarning,
-			Found: fmt.Sprintf("%s denied to roles (%s)", wording.Count(len(names), "permission"), firstNames(names)),
+			Found: fmt.Sprintf("%s denied to roles (%s)", wording.Count(len(names), "permission"), wording.First(names)),
 			Why:   "a DENY takes precedence over what the roles give, also for members of other roles",
 			SQL:   strings.Join(fix, "\n")})
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -18,7 +20,7 @@ const holdsSince = 46
 // holdsDatabases reports whether the control database has pauses and windows of databases.
 func holdsDatabases(ctx context.Context, e *examination) (bool, error) {
 	version, err := installedVersion(ctx, e.conn)
-	if errors.Is(err, ErrNotInstalled) {
+	if errors.Is(err, dberror.ErrNotInstalled) {
 		return false, nil
 	}
 	return version >= holdsSince, err
@@ -56,11 +58,11 @@ func checkTargetWindows(ctx context.Context, e *examination) ([]Finding, error) 
 	if has, err := holdsDatabases(ctx, e); err != nil || !has {
 		return nil, err
 	}
-	now, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+	now, err := call.SelectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
 	if err != nil {
 		return nil, err
 	}
-	list, err := selectRows[windowSpec](ctx, e.conn, doctorText("target_windows"))
+	list, err := call.SelectRows[windowSpec](ctx, e.conn, doctorText("target_windows"))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,7 @@ func checkTargetPauses(ctx context.Context, e *examination) ([]Finding, error) {
 	if has, err := holdsDatabases(ctx, e); err != nil || !has {
 		return nil, err
 	}
-	list, err := selectRows[TargetPause](ctx, e.conn, doctorText("target_pauses"))
+	list, err := call.SelectRows[TargetPause](ctx, e.conn, doctorText("target_pauses"))
 	if err != nil {
 		return nil, err
 	}

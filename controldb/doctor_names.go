@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // oldName is an object whose name the rule of names refuses. Owner is its job or collection, if
@@ -19,10 +22,10 @@ type oldName struct {
 // checkNames reports names that were given before the rules of names (jobs_internal.check_name and
 // jobs_internal.check_external_names).
 func checkNames(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	list, err := selectRows[oldName](ctx, e.conn, doctorText("names"))
+	list, err := call.SelectRows[oldName](ctx, e.conn, doctorText("names"))
 	if err != nil {
 		return nil, err
 	}

@@ -6,19 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // readIdentity reads the identity of the control database for checks. It returns false if the
 // schema is older.
 func readIdentity(ctx context.Context, e *examination) (Identity, bool, error) {
 	version, err := installedVersion(ctx, e.conn)
-	if errors.Is(err, ErrNotInstalled) || err == nil && version < incarnationsVersion {
+	if errors.Is(err, dberror.ErrNotInstalled) || err == nil && version < incarnationsVersion {
 		return Identity{}, false, nil
 	}
 	if err != nil {
 		return Identity{}, false, err
 	}
-	list, err := selectRows[Identity](ctx, e.conn, identityText)
+	list, err := call.SelectRows[Identity](ctx, e.conn, identityText)
 	if err != nil || len(list) != 1 {
 		return Identity{}, false, err
 	}
@@ -69,7 +72,7 @@ func checkPlace(ctx context.Context, e *examination) ([]Finding, error) {
 	if e.database.EngineEdition == editionAzureDatabase {
 		text = azurePlaceText
 	}
-	list, err := selectRows[placeFacts](ctx, e.conn, text)
+	list, err := call.SelectRows[placeFacts](ctx, e.conn, text)
 	if err != nil || len(list) != 1 {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -15,14 +17,14 @@ import (
 // checkClockChanges reports the enabled schedules that lose all runs of a day, or run twice, at the
 // next change of clocks of their zones.
 func checkClockChanges(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	now, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+	now, err := call.SelectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
 	if err != nil {
 		return nil, err
 	}
-	list, err := selectRows[Schedule](ctx, e.conn, doctorText("clock_changes"))
+	list, err := call.SelectRows[Schedule](ctx, e.conn, doctorText("clock_changes"))
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +65,13 @@ const declaredSince = 36
 // fit those that their jobs declare.
 func checkParameters(ctx context.Context, e *examination) ([]Finding, error) {
 	version, err := installedVersion(ctx, e.conn)
-	if errors.Is(err, ErrNotInstalled) || err == nil && version < declaredSince {
+	if errors.Is(err, dberror.ErrNotInstalled) || err == nil && version < declaredSince {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	list, err := selectRows[Schedule](ctx, e.conn, doctorText("parameters"))
+	list, err := call.SelectRows[Schedule](ctx, e.conn, doctorText("parameters"))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -120,9 +122,9 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 	const code = CodeSchema
 	version, err := installedVersion(ctx, e.conn)
 	switch {
-	case errors.Is(err, ErrVersionHidden), errors.Is(err, ErrNoRole):
+	case errors.Is(err, dberror.ErrVersionHidden), errors.Is(err, dberror.ErrNoRole):
 		return []Finding{good(code, "not checked: %v", err)}, nil
-	case errors.Is(err, ErrNotInstalled):
+	case errors.Is(err, dberror.ErrNotInstalled):
 		taken, err := readObjects(ctx, e.conn)
 		if err != nil {
 			return nil, err
@@ -180,19 +182,19 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 		f.Severity, f.Found = SeverityError, fmt.Sprintf(
 			"%s missing (%s)",
 			wording.Count(len(tables), "table"),
-			firstNames(tables),
+			wording.First(tables),
 		)
 		f.Why, f.Command = "a table is lost with its rows", "restore the database from a backup"
 	case version < want:
 		f.Found = fmt.Sprintf("the control schema has version %d and this program needs %d", version, want)
 	case len(c.Missing) > 0:
 		f.Severity, f.Why = SeverityError, "calls of what is missing fail"
-		f.Found = fmt.Sprintf("%s missing (%s)", wording.Count(len(c.Missing), "object"), firstNames(c.Missing))
+		f.Found = fmt.Sprintf("%s missing (%s)", wording.Count(len(c.Missing), "object"), wording.First(c.Missing))
 	case len(c.Changed) > 0:
 		f.Found = fmt.Sprintf(
 			"%s not as this program deploys them (%s)",
 			wording.Count(len(c.Changed), "object"),
-			firstNames(c.Changed),
+			wording.First(c.Changed),
 		)
 	default:
 		f = good(code, "the control schema is version %d, without differences", version)
@@ -202,7 +204,7 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 
 // checkModuleOptions checks the SET options that the server stores with a module.
 func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) {
-	names, err := selectRows[string](ctx, e.conn, doctorText("module_options"))
+	names, err := call.SelectRows[string](ctx, e.conn, doctorText("module_options"))
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +215,7 @@ func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) 
 		Found: fmt.Sprintf(
 			"%s with QUOTED_IDENTIFIER or ANSI_NULLS off (%s)",
 			wording.Count(len(names), "module"),
-			firstNames(names),
+			wording.First(names),
 		),
 		Why: "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
 }
@@ -261,7 +263,7 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 
 // readIndexes reads the indexes, by lower-case table and name.
 func readIndexes(ctx context.Context, e *examination) (map[string]index, error) {
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Table      string `db:"table_name"`
 		Name       string `db:"index_name"`
 		Unique     bool   `db:"is_unique"`
@@ -314,7 +316,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Table      string `db:"table_name"`
 		Escalation string `db:"lock_escalation_desc"`
 	}](ctx, e.conn, doctorText("tables"))
@@ -352,7 +354,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 // checkCollations finds columns whose collation is neither declared nor the database's. Comparing
 // such a column with a table variable or with a column of OPENJSON fails with error 468.
 func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Table     string `db:"table_name"`
 		Column    string `db:"column_name"`
 		Collation string `db:"collation_name"`
@@ -380,7 +382,7 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 			Found: fmt.Sprintf(
 				"%s with another collation than the database's (%s)",
 				wording.Count(len(names), "column"),
-				firstNames(names),
+				wording.First(names),
 			),
 			Why: "procedures that compare them with texts of the database's collation fail (error 468)",
 			SQL: fixDatabase(e.database.Name, "COLLATE "+rows[0].Collation),
@@ -435,7 +437,7 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	present, err := readObjects(ctx, e.conn)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -327,7 +328,7 @@ func TestExamineModules(t *testing.T) {
 		found = c.findings(t, controldb.CodeModuleOptions)
 		require.Equal(t, controldb.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)")
-		require.ErrorIs(t, c.Verify(t.Context()), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, c.Verify(t.Context()), dberror.ErrSchemaVersion)
 		require.NoError(t, c.Migrate(t.Context()))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeModuleOptions)))
 	})
@@ -409,7 +410,7 @@ func TestRefusedDeployments(t *testing.T) {
 				require.ErrorAs(t, err, &unfit)
 				require.ErrorIs(t, err, controldb.ErrUnfit)
 				require.Contains(t, strings.ReplaceAll(err.Error(), "["+name+"]", "[control]"), test.message)
-				require.ErrorIs(t, store.CheckVersion(t.Context()), controldb.ErrNotInstalled, "nothing was changed")
+				require.ErrorIs(t, store.CheckVersion(t.Context()), dberror.ErrNotInstalled, "nothing was changed")
 				text := test.fix
 				if text == "" {
 					text = unfit.Finding.SQL

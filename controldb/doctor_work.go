@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -85,7 +87,7 @@ var agentCalls = []struct{ object, text string }{
 
 // checkRights tries the calls of an agent.
 func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	user, err := currentUser(ctx, e.conn)
@@ -95,16 +97,16 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 	var refused []string
 	for _, a := range agentCalls {
 		_, err := e.conn.ExecContext(ctx, a.text)
-		server, ok := sqlError(err)
+		server, ok := dberror.ServerError(err)
 		switch {
 		case err == nil:
 		case !ok:
 			return nil, err
 		case isDenied(server.Number):
 			refused = append(refused, a.object)
-		case conditions[server.Number].kind != KindNone:
+		case dberror.KindOf(err) != dberror.KindNone:
 			// The procedure rejected the arguments, so the login may call it.
-		case server.Number == numMissingProcedure || server.Number == numInvalidObjectName:
+		case server.Number == dberror.NumMissingProcedure || server.Number == dberror.NumInvalidObject:
 			// A missing object is reported by checkSchema.
 		default:
 			return nil, err
@@ -135,7 +137,7 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 				"user %s may not use %s (%s)",
 				tsql.Name(user),
 				wording.Count(len(refused), "object"),
-				firstNames(refused),
+				wording.First(refused),
 			),
 			Why: "an agent with this login fails",
 			SQL: fixRole("jobs_agent", user),
@@ -150,7 +152,7 @@ func checkClock(ctx context.Context, e *examination) ([]Finding, error) {
 	var difference, shortest time.Duration
 	for i := range 3 {
 		begin := time.Now()
-		server, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+		server, err := call.SelectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +214,7 @@ const (
 )
 
 func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
-	files, err := selectRows[fileFacts](ctx, e.conn, doctorText("files"))
+	files, err := call.SelectRows[fileFacts](ctx, e.conn, doctorText("files"))
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +307,7 @@ type logFacts struct {
 }
 
 func checkLog(ctx context.Context, e *examination) ([]Finding, error) {
-	l, err := selectOne[logFacts](ctx, e.conn, doctorText("log"))
+	l, err := call.SelectOne[logFacts](ctx, e.conn, doctorText("log"))
 	if err != nil {
 		return nil, err
 	}
@@ -337,10 +339,10 @@ func logFinding(d databaseFacts, l logFacts) Finding {
 
 // checkSettings finds values that are out of range and names that no procedure reads.
 func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Name    string        `db:"name"`
 		Stored  string        `db:"stored_value"`
 		Default sql.NullInt64 `db:"default_value"`
@@ -389,10 +391,10 @@ const purgeDelay = 48 * time.Hour
 
 // checkHistory checks that the retention keeps up.
 func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	h, err := selectOne[struct {
+	h, err := call.SelectOne[struct {
 		Oldest       time.Time `db:"oldest"`
 		OldestPurged time.Time `db:"oldest_purged"`
 		Targets      int64     `db:"target_executions"`
@@ -449,7 +451,7 @@ ORDER BY s.last_request_start_time;`
 
 // checkAdvance checks that passes advance executions, and reports the sessions that prevent it.
 func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	status, err := readAdvanceStatus(ctx, e.conn)
@@ -494,7 +496,7 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 
 // missingTypes checks that the live agents run the types of commands for which runs wait.
 func missingTypes(ctx context.Context, e *examination) (findings []Finding, err error) {
-	rows, err := selectRows[MissingType](ctx, e.conn, `SELECT c.command_type, COUNT(DISTINCT s.execution_id) AS runs, MIN(s.create_time) AS since
+	rows, err := call.SelectRows[MissingType](ctx, e.conn, `SELECT c.command_type, COUNT(DISTINCT s.execution_id) AS runs, MIN(s.create_time) AS since
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
@@ -522,10 +524,10 @@ ORDER BY c.command_type;`)
 
 // checkAgents checks the agents' latest terms.
 func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Host     string    `db:"host_name"`
 		Version  string    `db:"version"`
 		Term     int64     `db:"term_id"`
@@ -571,7 +573,7 @@ ORDER BY term_id;`)
 			Found: fmt.Sprintf(
 				"%s expired and without an end (%s), with %s",
 				wording.Count(len(lost), "term"),
-				firstNames(lost),
+				wording.First(lost),
 				wording.Count(held, "task"),
 			),
 			Why:     "their tasks are not handed over, so runs that wait for them do not continue",

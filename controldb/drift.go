@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -60,20 +62,20 @@ type ReadSchema struct {
 }
 
 // RecordDrift records the schema of a database, and says whether it is as it should be, with a
-// message. It returns [ErrTermEnded] when the term has ended.
+// message. It returns [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) RecordDrift(ctx context.Context, term TermID, r ReadSchema) (verdict DriftVerdict, message string, err error) {
-	c := newCall("jobs_internal.record_drift").forTerm(term).
-		in("task_id", int64(r.Task)).in("attempt", int64(r.Attempt)).
-		in("target_id", r.Target.ID).in("server_name", r.Target.Server).in("database_name", r.Target.Database).
-		in("options", r.Options).in("fingerprint", r.Fingerprint[:]).in("objects", int64(r.Objects)).
-		optText("parts", r.Parts).in("against", r.Against).optText("against_name", r.AgainstName)
+	c := forTerm(call.New("jobs_internal.record_drift"), term).
+		In("task_id", int64(r.Task)).In("attempt", int64(r.Attempt)).
+		In("target_id", r.Target.ID).In("server_name", r.Target.Server).In("database_name", r.Target.Database).
+		In("options", r.Options).In("fingerprint", r.Fingerprint[:]).In("objects", int64(r.Objects)).
+		OptText("parts", r.Parts).In("against", r.Against).OptText("against_name", r.AgainstName)
 	if r.Claim != uuid.Nil {
-		c.in("claim_id", r.Claim)
+		c.In("claim_id", r.Claim)
 	}
 	if r.AgainstTarget != uuid.Nil {
-		c.in("against_id", r.AgainstTarget)
+		c.In("against_id", r.AgainstTarget)
 	}
-	err = s.query(ctx, "record a schema", c, scanOne(&verdict, &message))
+	err = s.conn.Query(ctx, "record a schema", c, call.ScanOne(&verdict, &message))
 	return verdict, message, err
 }
 
@@ -122,15 +124,15 @@ const schemaStateColumns = `SELECT h.target_id, h.server_name, h.database_name, 
 FROM jobs.drift_history AS h`
 
 // apply adds the conditions of the filter.
-func (f DriftFilter) apply(w *filter) {
+func (f DriftFilter) apply(w *call.Filter) {
 	if f.Target != uuid.Nil {
-		w.add("h.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
+		w.Add("h.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
 	}
 	if f.Group != "" {
-		w.add("EXISTS (SELECT 1 FROM jobs.target_group_targets AS g WHERE g.target_id = h.target_id AND g.is_gone = 0 AND g.target_group_name = %s)", f.Group)
+		w.Add("EXISTS (SELECT 1 FROM jobs.target_group_targets AS g WHERE g.target_id = h.target_id AND g.is_gone = 0 AND g.target_group_name = %s)", f.Group)
 	}
 	if f.Job != "" {
-		w.add(`EXISTS (
+		w.Add(`EXISTS (
         SELECT 1
         FROM jobs.jobsteps AS j
         INNER JOIN jobs.target_group_targets AS g ON g.target_group_id = j.target_group_id
@@ -138,19 +140,19 @@ func (f DriftFilter) apply(w *filter) {
     )`, f.Job)
 	}
 	if f.Fingerprint != nil {
-		w.add("h.fingerprint = %s AND h.options = %s", f.Fingerprint, f.Options)
+		w.Add("h.fingerprint = %s AND h.options = %s", f.Fingerprint, f.Options)
 	}
 	if f.Current {
-		w.add("h.is_current = 1")
+		w.Add("h.is_current = 1")
 	}
 }
 
 // DriftHistory lists the schemas of databases, by the names of these, the newest schema first.
 func (s *Store) DriftHistory(ctx context.Context, f DriftFilter) ([]SchemaState, error) {
-	w := newFilter(f.Limit)
+	w := call.NewFilter(f.Limit)
 	f.apply(w)
-	return selectAll[SchemaState](ctx, s, "list the schemas of databases", schemaStateColumns+w.text()+
-		"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.args...)
+	return call.SelectAll[SchemaState](ctx, s.conn, "list the schemas of databases", schemaStateColumns+w.Text()+
+		"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.Args...)
 }
 
 // SchemaStateKey is the place of a row in [Store.PageOfDriftHistory].
@@ -166,26 +168,26 @@ func (h SchemaState) Key() SchemaStateKey { return SchemaStateKey{h.Target, h.Op
 // PageOfDriftHistory lists the schemas of databases in the order of the IDs of these, the newest
 // schema first.
 func (s *Store) PageOfDriftHistory(ctx context.Context, f DriftFilter, p Page[SchemaStateKey]) ([]SchemaState, error) {
-	w := newFilter(p.Top)
+	w := call.NewFilter(p.Top)
 	f.apply(w)
 	if k := p.After; k != nil {
-		target, seen := mssqldb.UniqueIdentifier(k.Target), datetime2(k.FirstSeen)
-		w.add(`(h.target_id > %s
+		target, seen := mssqldb.UniqueIdentifier(k.Target), call.Datetime2(k.FirstSeen)
+		w.Add(`(h.target_id > %s
         OR (h.target_id = %s AND h.options > %s)
         OR (h.target_id = %s AND h.options = %s AND h.first_seen_time < %s))`, target, target, k.Options, target, k.Options, seen)
 	}
-	return selectAll[SchemaState](ctx, s, "list the schemas of databases",
-		schemaStateColumns+w.text()+"\nORDER BY h.target_id, h.options, h.first_seen_time DESC"+p.text(w)+";", w.args...)
+	return call.SelectAll[SchemaState](ctx, s.conn, "list the schemas of databases",
+		schemaStateColumns+w.Text()+"\nORDER BY h.target_id, h.options, h.first_seen_time DESC"+p.Text(w)+";", w.Args...)
 }
 
 // LatestDriftChanges lists schemas that came after others of the same databases, with how they
 // differ from these, the newest first.
 func (s *Store) LatestDriftChanges(ctx context.Context, f DriftFilter, limit int) ([]SchemaState, error) {
-	w := newFilter(limit)
+	w := call.NewFilter(limit)
 	f.apply(w)
-	w.add("h.changes IS NOT NULL")
-	return selectAll[SchemaState](ctx, s, "list changes of schemas", schemaStateColumns+w.text()+
-		"\nORDER BY h.first_seen_time DESC, h.target_id, h.options\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.args...)
+	w.Add("h.changes IS NOT NULL")
+	return call.SelectAll[SchemaState](ctx, s.conn, "list changes of schemas", schemaStateColumns+w.Text()+
+		"\nORDER BY h.first_seen_time DESC, h.target_id, h.options\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.Args...)
 }
 
 // SameSchema is a schema that databases had when they were last read.
@@ -209,15 +211,15 @@ func (s SameSchema) Short() string { return hex.EncodeToString(s.Fingerprint)[:1
 // SameSchemas lists the schemas that databases had when they were last read, by their options, that
 // of most databases first.
 func (s *Store) SameSchemas(ctx context.Context, f DriftFilter, limit int) ([]SameSchema, error) {
-	w := newFilter(limit)
+	w := call.NewFilter(limit)
 	f.Current = true
 	f.apply(w)
-	return selectAll[SameSchema](ctx, s, "group databases by their schemas", `SELECT h.options, h.fingerprint, MAX(h.objects) AS objects, COUNT(*) AS databases,
+	return call.SelectAll[SameSchema](ctx, s.conn, "group databases by their schemas", `SELECT h.options, h.fingerprint, MAX(h.objects) AS objects, COUNT(*) AS databases,
     MIN(h.first_seen_time) AS first_seen_time, MAX(h.first_seen_time) AS newest_seen_time, MAX(h.last_seen_time) AS last_seen_time
-FROM jobs.drift_history AS h`+w.text()+`
+FROM jobs.drift_history AS h`+w.Text()+`
 GROUP BY h.options, h.fingerprint
 ORDER BY h.options, COUNT(*) DESC, MIN(h.first_seen_time), h.fingerprint
-OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;`, w.args...)
+OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;`, w.Args...)
 }
 
 // DriftBaseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
@@ -241,26 +243,26 @@ func (b DriftBaseline) Short() string { return hex.EncodeToString(b.Fingerprint)
 
 // DriftBaselines lists the baselines by their names.
 func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {
-	return selectAll[DriftBaseline](ctx, s, "list the baselines of schemas", baselineColumns+"\nORDER BY b.baseline_name, b.options;")
+	return call.SelectAll[DriftBaseline](ctx, s.conn, "list the baselines of schemas", baselineColumns+"\nORDER BY b.baseline_name, b.options;")
 }
 
 // DriftBaseline returns the rows of one baseline, by their options. The error is
-// [ErrBaselineNotFound] if there is none.
+// [dberror.ErrBaselineNotFound] if there is none.
 func (s *Store) DriftBaseline(ctx context.Context, name string) ([]DriftBaseline, error) {
 	const op = "read the baseline of schemas"
-	list, err := selectAll[DriftBaseline](ctx, s, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
-	_, err = onlyRow(list, err, op, ErrBaselineNotFound)
+	list, err := call.SelectAll[DriftBaseline](ctx, s.conn, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
+	_, err = onlyRow(list, err, op, dberror.ErrBaselineNotFound)
 	return list, err
 }
 
 // SetDriftBaseline adds or replaces a baseline: the schema that a database had when an agent last
 // read it. The ID of a database that is known suffices.
 func (s *Store) SetDriftBaseline(ctx context.Context, name string, from targets.Target) error {
-	return s.exec(ctx, "set the baseline of schemas", newCall("jobs.sp_set_drift_baseline").in("baseline_name", name).
-		optText("server_name", from.Server).optText("database_name", from.Database).in("target_id", from.ID))
+	return s.conn.Exec(ctx, "set the baseline of schemas", call.New("jobs.sp_set_drift_baseline").In("baseline_name", name).
+		OptText("server_name", from.Server).OptText("database_name", from.Database).In("target_id", from.ID))
 }
 
 // DeleteDriftBaseline deletes a baseline.
 func (s *Store) DeleteDriftBaseline(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete the baseline of schemas", newCall("jobs.sp_delete_drift_baseline").in("baseline_name", name))
+	return s.conn.Exec(ctx, "delete the baseline of schemas", call.New("jobs.sp_delete_drift_baseline").In("baseline_name", name))
 }

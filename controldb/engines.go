@@ -43,7 +43,7 @@ func EngineNotice(list []AgentStatus) (found, advice string) {
 		if a.ZoneData != "" {
 			text += " from " + a.ZoneData
 		}
-		parts = append(parts, text+" on "+firstNames(machines[a.Engine]))
+		parts = append(parts, text+" on "+wording.First(machines[a.Engine]))
 	}
 	switch {
 	case len(programs) == 1:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -88,18 +89,18 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("start job: %w", err)
 	}
-	c := newCall("jobs.sp_start_job").in("job_name", req.Job).in("job_execution_id", id).optText("parameters", req.Parameters).
-		optText("only_targets", only).optText("mode", string(req.Mode)).optText("mode_options", req.ModeOptions)
+	c := call.New("jobs.sp_start_job").In("job_name", req.Job).In("job_execution_id", id).OptText("parameters", req.Parameters).
+		OptText("only_targets", only).OptText("mode", string(req.Mode)).OptText("mode_options", req.ModeOptions)
 	if req.Plain {
-		c.in("rollout", false)
+		c.In("rollout", false)
 	}
 	if req.Hold {
-		c.in("hold", true)
+		c.In("hold", true)
 	}
 	if req.IgnoreWindows {
-		c.in("ignore_windows", true)
+		c.In("ignore_windows", true)
 	}
-	if err := s.exec(ctx, "start job", c); err != nil {
+	if err := s.conn.Exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err
 	}
 	return id, nil
@@ -108,9 +109,9 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 // ExecutionParameters returns the parameters of a run, a JSON object; empty for a run that has none
 // or does not exist.
 func (s *Store) ExecutionParameters(ctx context.Context, id uuid.UUID) (string, error) {
-	list, err := selectAll[struct {
+	list, err := call.SelectAll[struct {
 		Parameters string `db:"parameters"`
-	}](ctx, s, "read parameters", `SELECT parameters
+	}](ctx, s.conn, "read parameters", `SELECT parameters
 FROM jobs.job_execution_parameters
 WHERE job_execution_id = @p1;`, mssqldb.UniqueIdentifier(id))
 	if err != nil || len(list) == 0 {
@@ -120,9 +121,9 @@ WHERE job_execution_id = @p1;`, mssqldb.UniqueIdentifier(id))
 }
 
 // StopJob requests the end of a run and does not wait for it. Stopping a finished run has no
-// effect. It returns [ErrExecutionNotFound] when no run has this id.
+// effect. It returns [dberror.ErrExecutionNotFound] when no run has this id.
 func (s *Store) StopJob(ctx context.Context, id uuid.UUID) error {
-	return s.exec(ctx, "stop job", newCall("jobs.sp_stop_job").in("job_execution_id", id))
+	return s.conn.Exec(ctx, "stop job", call.New("jobs.sp_stop_job").In("job_execution_id", id))
 }
 
 // Retries names what waits for another attempt in a run: all, or only that of a step or of a
@@ -136,21 +137,21 @@ type Retries struct {
 // RetryNow makes the next attempts of what waits for a retry due, and returns how many targets and
 // resolutions of target groups these are.
 func (s *Store) RetryNow(ctx context.Context, r Retries) (int, error) {
-	return s.changeRetries(ctx, "retry now", newCall("jobs.sp_retry_job_execution_now"), r)
+	return s.changeRetries(ctx, "retry now", call.New("jobs.sp_retry_job_execution_now"), r)
 }
 
 // GiveUp ends what waits for a retry as Failed, with its last error, and returns its number.
 func (s *Store) GiveUp(ctx context.Context, r Retries) (int, error) {
-	return s.changeRetries(ctx, "give up", newCall("jobs.sp_give_up_job_execution"), r)
+	return s.changeRetries(ctx, "give up", call.New("jobs.sp_give_up_job_execution"), r)
 }
 
-func (s *Store) changeRetries(ctx context.Context, op string, c *call, r Retries) (int, error) {
+func (s *Store) changeRetries(ctx context.Context, op string, c *call.Call, r Retries) (int, error) {
 	var changed int64
-	c.in("job_execution_id", r.Run)
-	opt(c, "step_id", r.StepID)
-	opt(c, "target_id", r.Target)
-	c.out("changed", &changed)
-	err := s.exec(ctx, op, c)
+	c.In("job_execution_id", r.Run)
+	call.Opt(c, "step_id", r.StepID)
+	call.Opt(c, "target_id", r.Target)
+	c.Out("changed", &changed)
+	err := s.conn.Exec(ctx, op, c)
 	return int(changed), err
 }
 
@@ -182,21 +183,21 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 			return uuid.Nil, fmt.Errorf("rerun execution: make an id: %w", err)
 		}
 	}
-	c := newCall(
+	c := call.New(
 		"jobs.sp_rerun_job_execution",
-	).in("job_execution_id", req.Origin).
-		optText("only", req.Only).
-		in("new_job_execution_id", req.ID).
-		optText("job_version", req.Version)
+	).In("job_execution_id", req.Origin).
+		OptText("only", req.Only).
+		In("new_job_execution_id", req.ID).
+		OptText("job_version", req.Version)
 	only, err := onlyTargets(req.OnlyTargets)
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("rerun execution: %w", err)
 	}
-	c.optText("only_targets", only)
+	c.OptText("only_targets", only)
 	if req.IgnoreWindows {
-		c.in("ignore_windows", true)
+		c.In("ignore_windows", true)
 	}
-	if err := s.exec(ctx, "rerun execution", c); err != nil {
+	if err := s.conn.Exec(ctx, "rerun execution", c); err != nil {
 		return uuid.Nil, err
 	}
 	return req.ID, nil
@@ -205,7 +206,7 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 // ExecutionReruns lists the reruns that a run is part of: the run itself, if it is a rerun, and the
 // reruns of it, oldest first.
 func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]Run, error) {
-	return selectAll[Run](ctx, s, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states AS rerun_only, r.lifecycle, r.create_time,
+	return call.SelectAll[Run](ctx, s.conn, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states AS rerun_only, r.lifecycle, r.create_time,
     r.started_by
 FROM (
     SELECT v.job_execution_id, v.rerun_of, v.only_states, v.lifecycle, v.create_time, v.started_by
@@ -235,11 +236,11 @@ type PurgeRequest struct {
 
 // PurgeHistory deletes the history of a job.
 func (s *Store) PurgeHistory(ctx context.Context, req PurgeRequest) error {
-	c := newCall("jobs.sp_purge_jobhistory").optText("job_name", req.JobName)
+	c := call.New("jobs.sp_purge_jobhistory").OptText("job_name", req.JobName)
 	if req.JobID != uuid.Nil {
-		c.in("job_id", req.JobID)
+		c.In("job_id", req.JobID)
 	}
-	return s.exec(ctx, "purge history", c.optTime("oldest_date", req.Oldest))
+	return s.conn.Exec(ctx, "purge history", c.OptTime("oldest_date", req.Oldest))
 }
 
 // Execution is a row of the view jobs.job_executions: a run (StepID nil), one of its steps
@@ -309,7 +310,7 @@ const smallGrant = "MAX_GRANT_PERCENT = 5"
 // Plan: the targets of the run once by IX_target_executions_execution_id, and for each its key of
 // UQ_target_executions_target_id.
 func (s *Store) Executions(ctx context.Context, id uuid.UUID) ([]Execution, error) {
-	return selectAll[Execution](ctx, s, "list executions", `SELECT `+executionColumns+`, CAST(COALESCE(t.outcome_unknown, 0) AS BIT) AS outcome_unknown,
+	return call.SelectAll[Execution](ctx, s.conn, "list executions", `SELECT `+executionColumns+`, CAST(COALESCE(t.outcome_unknown, 0) AS BIT) AS outcome_unknown,
     t.duration_ms
 FROM jobs.job_executions AS v
 LEFT JOIN jobs.job_execution_targets AS t ON t.job_execution_id = v.job_execution_id
@@ -333,7 +334,7 @@ type ExecutionMessage struct {
 // ExecutionMessages lists the messages of a run's attempts, by step, target and attempt, in the
 // order in which they were sent.
 func (s *Store) ExecutionMessages(ctx context.Context, id uuid.UUID) ([]ExecutionMessage, error) {
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		StepID       int                 `db:"step_id"`
 		Server       string              `db:"target_server_name"`
 		Database     string              `db:"target_database_name"`
@@ -348,7 +349,7 @@ func (s *Store) ExecutionMessages(ctx context.Context, id uuid.UUID) ([]Executio
 		Procedure    string              `db:"procedure_name"`
 		Text         string              `db:"message"`
 		Rows         int64               `db:"row_count"`
-	}](ctx, s, "list messages", `SELECT step_id, target_server_name, target_database_name, attempt,
+	}](ctx, s.conn, "list messages", `SELECT step_id, target_server_name, target_database_name, attempt,
     attempt_start_time, ordinal, message_kind, message_number, severity, state, line_number, procedure_name,
     message, row_count
 FROM jobs.job_execution_messages
@@ -384,24 +385,24 @@ type HistoryFilter struct {
 // CountRuns counts the runs of a job, at most limit + 1 of them: a larger number only tells that
 // there are more. So the cost is bounded, however long the history is.
 func (s *Store) CountRuns(ctx context.Context, f HistoryFilter, limit int) (int, error) {
-	w := newFilter(limit + 1)
-	w.add("step_id IS NULL")
+	w := call.NewFilter(limit + 1)
+	w.Add("step_id IS NULL")
 	if f.JobID != uuid.Nil {
-		w.add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
+		w.Add("job_id = %s", mssqldb.UniqueIdentifier(f.JobID))
 	} else {
-		w.add("job_name = %s", f.JobName)
+		w.Add("job_name = %s", f.JobName)
 	}
-	w.add("is_active = %s", f.Active)
+	w.Add("is_active = %s", f.Active)
 	if !f.Before.IsZero() {
-		w.add("create_time < CAST(%s AS DATETIME2(7))", datetime2(f.Before))
+		w.Add("create_time < CAST(%s AS DATETIME2(7))", call.Datetime2(f.Before))
 	}
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		Runs int `db:"runs"`
-	}](ctx, s, "count runs", `SELECT COUNT(*) AS runs
+	}](ctx, s.conn, "count runs", `SELECT COUNT(*) AS runs
 FROM (
     SELECT TOP (@p1) job_execution_id
-    FROM jobs.job_executions`+w.text()+`
-) AS first_runs;`, w.args...)
+    FROM jobs.job_executions`+w.Text()+`
+) AS first_runs;`, w.Args...)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

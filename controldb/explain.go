@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -98,17 +99,17 @@ type End struct {
 }
 
 // ExplainExecution explains what each unfinished row of a run waits for, and how the finished ones
-// ended. It returns [ErrExecutionNotFound] when no run has this id.
+// ended. It returns [dberror.ErrExecutionNotFound] when no run has this id.
 func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation, error) {
-	return s.explain(ctx, newCall("jobs.sp_explain_execution").in("job_execution_id", id))
+	return s.explain(ctx, call.New("jobs.sp_explain_execution").In("job_execution_id", id))
 }
 
 // ExplainTarget is ExplainExecution, and the Waits include the target of a step in any case.
 func (s *Store) ExplainTarget(ctx context.Context, id uuid.UUID, step int, target uuid.UUID) (Explanation, error) {
-	return s.explain(ctx, newCall("jobs.sp_explain_execution").in("job_execution_id", id).in("step_id", step).in("target_id", target))
+	return s.explain(ctx, call.New("jobs.sp_explain_execution").In("job_execution_id", id).In("step_id", step).In("target_id", target))
 }
 
-func (s *Store) explain(ctx context.Context, c *call) (Explanation, error) {
+func (s *Store) explain(ctx context.Context, c *call.Call) (Explanation, error) {
 	const op = "explain the execution"
 	var (
 		heads  []Explanation
@@ -116,7 +117,7 @@ func (s *Store) explain(ctx context.Context, c *call) (Explanation, error) {
 		totals []WaitTotal
 		ends   []End
 	)
-	if err := s.query(ctx, op, c, into(&heads), into(&waits), into(&totals), into(&ends)); err != nil {
+	if err := s.conn.Query(ctx, op, c, call.Into(&heads), call.Into(&waits), call.Into(&totals), call.Into(&ends)); err != nil {
 		return Explanation{}, err
 	}
 	if len(heads) != 1 {

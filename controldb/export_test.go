@@ -6,11 +6,12 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
 // Pool returns the connections of a store, for tests of what a call leaves behind.
-func Pool(s *Store) *sql.DB { return s.db.DB }
+func Pool(s *Store) *sql.DB { return call.DB(s.conn).DB }
 
 // MigrateTo is Migrate with these migrations instead of the embedded ones, for tests of steps.
 func MigrateTo(ctx context.Context, s *Store, migrations []sqlfs.Migration, tell func(string)) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -29,13 +30,13 @@ func TestUnavailable(t *testing.T) {
 		kind error
 		want string
 	}{
-		{fault.Refusal{Number: 40613, State: 1, Class: 17, Text: "Database 'control' is not currently available."}, controldb.ErrUnreachable, "try again in a minute"},
-		{fault.Refusal{Number: 40501, State: 1, Class: 20, Text: "The service is currently busy.", Ends: true}, controldb.ErrUnreachable, "too much load"},
-		{fault.Refusal{Number: 976, State: 1, Class: 14, Text: "The target database is not accessible for queries."}, controldb.ErrUnreachable, "a failover"},
-		{fault.Refusal{Number: 3906, State: 2, Class: 16, Text: "Failed to update database \"control\" because the database is read-only."}, controldb.ErrUnreachable, "secondary replica"},
-		{fault.Refusal{Number: 596, State: 1, Class: 21, Text: "Cannot continue the execution because the session is in the kill state.", Ends: true}, controldb.ErrUnreachable, "error 596"},
-		{fault.Refusal{Number: 4060, State: 1, Class: 11, Text: "Cannot open database \"control\" requested by the login."}, controldb.ErrLoginFailed, "check user, password and database"},
-		{fault.Refusal{Number: 18456, State: 1, Class: 14, Text: "Login failed for user 'sa'."}, controldb.ErrLoginFailed, "check user, password and database"},
+		{fault.Refusal{Number: 40613, State: 1, Class: 17, Text: "Database 'control' is not currently available."}, dberror.ErrUnreachable, "try again in a minute"},
+		{fault.Refusal{Number: 40501, State: 1, Class: 20, Text: "The service is currently busy.", Ends: true}, dberror.ErrUnreachable, "too much load"},
+		{fault.Refusal{Number: 976, State: 1, Class: 14, Text: "The target database is not accessible for queries."}, dberror.ErrUnreachable, "a failover"},
+		{fault.Refusal{Number: 3906, State: 2, Class: 16, Text: "Failed to update database \"control\" because the database is read-only."}, dberror.ErrUnreachable, "secondary replica"},
+		{fault.Refusal{Number: 596, State: 1, Class: 21, Text: "Cannot continue the execution because the session is in the kill state.", Ends: true}, dberror.ErrUnreachable, "error 596"},
+		{fault.Refusal{Number: 4060, State: 1, Class: 11, Text: "Cannot open database \"control\" requested by the login."}, dberror.ErrLoginFailed, "check user, password and database"},
+		{fault.Refusal{Number: 18456, State: 1, Class: 14, Text: "Login failed for user 'sa'."}, dberror.ErrLoginFailed, "check user, password and database"},
 	} {
 		for _, at := range []string{"login", "call"} {
 			if at == "login" {
@@ -48,7 +49,7 @@ func TestUnavailable(t *testing.T) {
 			_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 			require.ErrorIs(t, err, r.kind, "%d at the %s", r.Number, at)
 			require.ErrorContains(t, err, r.want, "%d at the %s", r.Number, at)
-			require.EqualValues(t, r.Number, controldb.NumberOf(err))
+			require.EqualValues(t, r.Number, dberror.NumberOf(err))
 			require.NotContains(t, err.Error(), "\n")
 			require.LessOrEqual(t, strings.Count(err.Error(), "add job"), 1)
 			network.Heal()
@@ -70,7 +71,7 @@ func TestHangingLogin(t *testing.T) {
 		store := env.OpenControl(t, "control")
 		started := time.Now()
 		err := store.Ping(t.Context())
-		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		require.ErrorContains(t, err, "check that the server runs")
 		require.Equal(t, mssql.DefaultLoginTimeout, time.Since(started))
 	})

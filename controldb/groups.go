@@ -6,42 +6,43 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets"
 )
 
-// AddTargetGroup creates an empty target group and returns its id. It returns [ErrGroupExists] when
-// the name is taken.
+// AddTargetGroup creates an empty target group and returns its id. It returns
+// [dberror.ErrGroupExists] when the name is taken.
 func (s *Store) AddTargetGroup(ctx context.Context, name string) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
-	c := newCall("jobs.sp_add_target_group").in("target_group_name", name).out("target_group_id", &id)
-	err := s.exec(ctx, "add target group", c)
+	c := call.New("jobs.sp_add_target_group").In("target_group_name", name).Out("target_group_id", &id)
+	err := s.conn.Exec(ctx, "add target group", c)
 	return uuid.UUID(id), err
 }
 
-// DeleteTargetGroup deletes a target group with its members. It returns [ErrGroupInUse] when a job
-// uses it.
+// DeleteTargetGroup deletes a target group with its members. It returns [dberror.ErrGroupInUse]
+// when a job uses it.
 func (s *Store) DeleteTargetGroup(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete target group", newCall("jobs.sp_delete_target_group").in("target_group_name", name))
+	return s.conn.Exec(ctx, "delete target group", call.New("jobs.sp_delete_target_group").In("target_group_name", name))
 }
 
 // AddTargetGroupMember adds a member and returns its target id. The member's ID is ignored.
 func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m targets.Member) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
-	c := newCall("jobs.sp_add_target_group_member").in("target_group_name", group).
-		optText("membership_type", string(m.Membership)).in("target_type", string(m.Kind)).
-		optText("refresh_credential_name", m.RefreshCredential).out("target_id", &id)
+	c := call.New("jobs.sp_add_target_group_member").In("target_group_name", group).
+		OptText("membership_type", string(m.Membership)).In("target_type", string(m.Kind)).
+		OptText("refresh_credential_name", m.RefreshCredential).Out("target_id", &id)
 	for _, f := range targets.MemberFields() {
-		c.optText(f.Name, f.Value(&m))
+		c.OptText(f.Name, f.Value(&m))
 	}
-	err := s.exec(ctx, "add target group member", c)
+	err := s.conn.Exec(ctx, "add target group member", c)
 	return uuid.UUID(id), err
 }
 
-// DeleteTargetGroupMember removes a member. It returns [ErrMemberNotFound] when the group has no
-// member of this id.
+// DeleteTargetGroupMember removes a member. It returns [dberror.ErrMemberNotFound] when the group
+// has no member of this id.
 func (s *Store) DeleteTargetGroupMember(ctx context.Context, group string, targetID uuid.UUID) error {
-	return s.exec(ctx, "delete target group member",
-		newCall("jobs.sp_delete_target_group_member").in("target_group_name", group).in("target_id", targetID))
+	return s.conn.Exec(ctx, "delete target group member",
+		call.New("jobs.sp_delete_target_group_member").In("target_group_name", group).In("target_id", targetID))
 }
 
 // TargetGroup is a row of the view jobs.target_groups.
@@ -54,7 +55,7 @@ type TargetGroup struct {
 
 // TargetGroups lists the target groups by name; a name that is not empty restricts the list to it.
 func (s *Store) TargetGroups(ctx context.Context, name string) ([]TargetGroup, error) {
-	return selectAll[TargetGroup](ctx, s, "list target groups", `SELECT g.target_group_name, g.target_group_id,
+	return call.SelectAll[TargetGroup](ctx, s.conn, "list target groups", `SELECT g.target_group_name, g.target_group_id,
     (SELECT COUNT(*) FROM jobs.target_group_members AS m WHERE m.target_group_id = g.target_group_id) AS members
 FROM jobs.target_groups AS g
 WHERE @p1 = N'' OR g.target_group_name = @p1
@@ -68,7 +69,7 @@ const memberColumns = `membership_type, target_type, target_id, refresh_credenti
 // TargetGroupMembers lists the members of a target group, Includes first. The list is empty for a
 // group that does not exist.
 func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets.Member, error) {
-	return selectAll[targets.Member](ctx, s, "list target group members", `SELECT `+memberColumns+`
+	return call.SelectAll[targets.Member](ctx, s.conn, "list target group members", `SELECT `+memberColumns+`
 FROM jobs.target_group_member_details
 WHERE target_group_name = @p1
 ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name, tag_filter, query, member_group_name;`, group)

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -27,7 +29,7 @@ func (c *control) front(t *testing.T, conns int) *controldb.Store {
 
 // as returns a context for the calls of a person with a role.
 func as(ctx context.Context, role, name string) context.Context {
-	return controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: name, Door: controldb.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New()})
+	return caller.With(ctx, caller.Caller{Role: role, Name: name, Door: caller.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New()})
 }
 
 // TestCallersRunAsTheirRole: the database refuses what the role of the caller may not do, and the
@@ -56,15 +58,15 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 				if slices.Index(roles, call.least) <= i {
 					require.NoError(t, err, "%s calls what %s may", role, call.least)
 				} else {
-					require.Equal(t, int32(229), controldb.NumberOf(err), "%s calls what %s may: %v", role, call.least, err)
+					require.Equal(t, int32(229), dberror.NumberOf(err), "%s calls what %s may: %v", role, call.least, err)
 				}
 			}
 		}
 		// A caller without a request has no correlation ID.
-		_, err := front.StartJob(controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
+		_, err := front.StartJob(caller.With(t.Context(), caller.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
 		require.NoError(t, err)
 		for _, call := range calls {
-			require.Equal(t, int32(229), controldb.NumberOf(call.do(t.Context())), "the front itself: %s", call.least)
+			require.Equal(t, int32(229), dberror.NumberOf(call.do(t.Context())), "the front itself: %s", call.least)
 		}
 		require.ErrorContains(t, calls[0].do(as(t.Context(), "db_owner", "ada")), "invalid role of a caller")
 		require.NoError(t, front.CheckVersion(t.Context()), "the front knows the version of the schema")
@@ -101,7 +103,7 @@ func TestCallersDoNotLeak(t *testing.T) {
 		require.NoError(t, err)
 		clean()
 		_, err = front.StartJob(admin, "no such job", uuid.New())
-		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		clean()
 		_, err = front.Jobs(as(t.Context(), "jobs_reader", "bob"), "")
 		require.NoError(t, err)
@@ -119,7 +121,7 @@ func TestCallersDoNotLeak(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		clean()
 		err = front.WithCallLimit(100*time.Millisecond).UpdateJob(admin, controldb.JobSpec{Name: "j", Description: ptr("y")})
-		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		clean()
 		_, err = conn.ExecContext(t.Context(), "ROLLBACK TRANSACTION;")
 		require.NoError(t, err)
@@ -133,7 +135,7 @@ func TestCallersDoNotLeak(t *testing.T) {
 				for range 10 {
 					_, err := front.StartJob(as(t.Context(), role, fmt.Sprint(n)), "j", uuid.New())
 					if role == "jobs_reader" {
-						if controldb.NumberOf(err) != 229 {
+						if dberror.NumberOf(err) != 229 {
 							t.Errorf("a reader started a job: %v", err)
 						}
 					} else if err != nil {
@@ -156,9 +158,9 @@ func TestCallersNeedTheRoleOfFronts(t *testing.T) {
 		_, err := s.StartJob(t.Context(), "j", uuid.New())
 		require.NoError(t, err)
 		_, err = s.StartJob(as(t.Context(), "jobs_operator", "ada"), "j", uuid.New())
-		require.ErrorIs(t, err, controldb.ErrNoRoleUser)
+		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
 		_, err = s.Jobs(as(t.Context(), "jobs_reader", "ada"), "")
-		require.ErrorIs(t, err, controldb.ErrNoRoleUser)
+		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
 
 		// A call that was not switched to another user is refused, whatever led to it.
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL;`))
@@ -179,7 +181,7 @@ func TestExamineCallers(t *testing.T) {
 
 		c.exec(t, `REVOKE IMPERSONATE ON USER::jobagent_author FROM jobs_front;`)
 		_, err := front.AddTargetGroup(as(t.Context(), "jobs_author", "ada"), "g")
-		require.ErrorIs(t, err, controldb.ErrNoRoleUser)
+		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
 		require.ErrorContains(t, err, "jobagent db grants --role jobs_front")
 		found := front.findings(t, controldb.CodeCallers)
 		require.Contains(t, found[0].Found, "may not impersonate jobagent_author")

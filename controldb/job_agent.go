@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // JobAgentState is the state of a control database's job agent (account).
@@ -66,15 +69,15 @@ func (a JobAgent) Tags() (map[string]string, error) {
 // JobAgent reads the job agent. A control schema that is older than job agents has none; its state
 // is [AgentNone].
 func (s *Store) JobAgent(ctx context.Context) (JobAgent, error) {
-	list, err := selectAll[JobAgent](ctx, s, "read the job agent", `SELECT c.job_agent_state, a.agent_name, a.location, a.sku, a.capacity, a.identity_id, a.tags,
+	list, err := call.SelectAll[JobAgent](ctx, s.conn, "read the job agent", `SELECT c.job_agent_state, a.agent_name, a.location, a.sku, a.capacity, a.identity_id, a.tags,
     a.reason, a.disabled_by, a.operation_id, a.created_time, a.changed_time
 FROM jobs.control_database AS c
 LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
-	if NumberOf(err) != 0 {
+	if dberror.NumberOf(err) != 0 {
 		// Without a schema there is no user of the caller's role either.
 		version, versionErr := s.SchemaVersion(ctx)
 		switch {
-		case errors.Is(versionErr, ErrNotInstalled):
+		case errors.Is(versionErr, dberror.ErrNotInstalled):
 			return JobAgent{}, versionErr
 		case versionErr == nil && version < jobAgentsVersion:
 			return JobAgent{State: AgentNone}, nil
@@ -92,13 +95,13 @@ LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
 // jobAgentsVersion is the version of the schema that has job agents first.
 const jobAgentsVersion = 10
 
-// SchemaVersion returns the version of the installed schema, or [ErrNotInstalled].
+// SchemaVersion returns the version of the installed schema, or [dberror.ErrNotInstalled].
 func (s *Store) SchemaVersion(ctx context.Context) (int, error) {
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return 0, translateCall(ctx, "read the version of the control schema", err)
+		return 0, dberror.TranslateCall(ctx, "read the version of the control schema", err)
 	}
 	defer conn.Close()
 	return installedVersion(ctx, conn)
@@ -112,7 +115,7 @@ type JobAgentChange struct {
 	Capacity *int
 	Identity *string            // "": none
 	Tags     *map[string]string // replaces all tags
-	// MustExist makes the change fail with [ErrAgentNotFound] if there is no job agent.
+	// MustExist makes the change fail with [dberror.ErrAgentNotFound] if there is no job agent.
 	MustExist bool
 	// Operation is the id of the operation, if one is needed; zero: a new one.
 	Operation uuid.UUID
@@ -121,13 +124,13 @@ type JobAgentChange struct {
 // SetJobAgent begins to create or change a job agent. operation is zero if the change is done, or
 // else the operation in progress, which [Store.AdvanceJobAgent] carries out.
 func (s *Store) SetJobAgent(ctx context.Context, change JobAgentChange) (created bool, operation uuid.UUID, err error) {
-	c := newCall("jobs.sp_set_job_agent").in("agent_name", change.Name)
-	opt(c, "location", change.Location)
-	opt(c, "sku", change.SKU)
+	c := call.New("jobs.sp_set_job_agent").In("agent_name", change.Name)
+	call.Opt(c, "location", change.Location)
+	call.Opt(c, "sku", change.SKU)
 	if change.Capacity != nil {
-		c.in("capacity", int64(*change.Capacity))
+		c.In("capacity", int64(*change.Capacity))
 	}
-	opt(c, "identity", change.Identity)
+	call.Opt(c, "identity", change.Identity)
 	if change.Tags != nil {
 		tags := *change.Tags
 		if tags == nil {
@@ -137,18 +140,18 @@ func (s *Store) SetJobAgent(ctx context.Context, change JobAgentChange) (created
 		if err != nil {
 			return false, uuid.Nil, fmt.Errorf("write the tags of the job agent: %w", err)
 		}
-		c.in("tags", string(text))
+		c.In("tags", string(text))
 	}
 	if change.MustExist {
-		c.in("create", false)
+		c.In("create", false)
 	}
-	c.out("created", &created)
+	c.Out("created", &created)
 	op, err := operationID(change.Operation)
 	if err != nil {
 		return false, uuid.Nil, err
 	}
-	c.out("operation_id", &op)
-	err = s.exec(ctx, "set the job agent", c)
+	c.Out("operation_id", &op)
+	err = s.conn.Exec(ctx, "set the job agent", c)
 	return created, operationOf(op), err
 }
 
@@ -173,34 +176,34 @@ func operationOf(op mssqldb.NullUniqueIdentifier) uuid.UUID {
 }
 
 // DeleteJobAgent begins to delete the job agent, or joins the deletion in progress, and returns the
-// operation. It returns [ErrAgentNotFound] when there is no job agent of this name.
+// operation. It returns [dberror.ErrAgentNotFound] when there is no job agent of this name.
 func (s *Store) DeleteJobAgent(ctx context.Context, name string, operation uuid.UUID) (uuid.UUID, error) {
-	c := newCall("jobs.sp_delete_job_agent").in("agent_name", name)
+	c := call.New("jobs.sp_delete_job_agent").In("agent_name", name)
 	op, err := operationID(operation)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	c.out("operation_id", &op)
-	err = s.exec(ctx, "delete the job agent", c)
+	c.Out("operation_id", &op)
+	err = s.conn.Exec(ctx, "delete the job agent", c)
 	return operationOf(op), err
 }
 
 // DisableJobAgent disables the job agent. A second call changes the reason.
 func (s *Store) DisableJobAgent(ctx context.Context, reason string) error {
-	return s.exec(ctx, "disable the job agent", newCall("jobs.sp_disable_job_agent").optText("reason", reason))
+	return s.conn.Exec(ctx, "disable the job agent", call.New("jobs.sp_disable_job_agent").OptText("reason", reason))
 }
 
 // EnableJobAgent enables a job agent that is Disabled or Faulted.
 func (s *Store) EnableJobAgent(ctx context.Context) error {
-	return s.exec(ctx, "enable the job agent", newCall("jobs.sp_enable_job_agent"))
+	return s.conn.Exec(ctx, "enable the job agent", call.New("jobs.sp_enable_job_agent"))
 }
 
 // AdvanceJobAgent carries out the operation in progress as far as possible without waiting, unless
 // another holder is about it. Without an operation it has no effect. If the caller ends within the
 // call, others continue after lease.
 func (s *Store) AdvanceJobAgent(ctx context.Context, holder uuid.UUID, lease time.Duration) error {
-	return s.exec(ctx, "carry out the operation on the job agent",
-		newCall("jobs_internal.advance_job_agent").in("holder", holder).in("lease_seconds", seconds(lease)))
+	return s.conn.Exec(ctx, "carry out the operation on the job agent",
+		call.New("jobs_internal.advance_job_agent").In("holder", holder).In("lease_seconds", call.Seconds(lease)))
 }
 
 // JobAgentOperation is an operation on a job agent.
@@ -230,12 +233,12 @@ const (
 // JobAgentOperation reads an operation. ok is false if there is none of this id; operations are
 // kept for a day.
 func (s *Store) JobAgentOperation(ctx context.Context, id uuid.UUID) (operation JobAgentOperation, ok bool, err error) {
-	w := newFilter(0)
-	w.add("operation_id = %s", mssqldb.UniqueIdentifier(id))
-	list, err := selectAll[JobAgentOperation](ctx, s, "read the operation on the job agent", `SELECT TOP (@p1) operation_id, kind, agent_name, status,
+	w := call.NewFilter(0)
+	w.Add("operation_id = %s", mssqldb.UniqueIdentifier(id))
+	list, err := call.SelectAll[JobAgentOperation](ctx, s.conn, "read the operation on the job agent", `SELECT TOP (@p1) operation_id, kind, agent_name, status,
     error_code, error_message, active_runs, start_time, started_by, end_time
-FROM jobs.agent_operations`+w.text()+`
-ORDER BY start_time DESC;`, w.args...)
+FROM jobs.agent_operations`+w.Text()+`
+ORDER BY start_time DESC;`, w.Args...)
 	if err != nil || len(list) == 0 {
 		return JobAgentOperation{}, false, err
 	}
@@ -244,7 +247,7 @@ ORDER BY start_time DESC;`, w.args...)
 
 // JobAgentOperations lists the operations of the last day, latest first.
 func (s *Store) JobAgentOperations(ctx context.Context) ([]JobAgentOperation, error) {
-	return selectAll[JobAgentOperation](ctx, s, "list operations on the job agent", `SELECT TOP (100) operation_id, kind, agent_name, status,
+	return call.SelectAll[JobAgentOperation](ctx, s.conn, "list operations on the job agent", `SELECT TOP (100) operation_id, kind, agent_name, status,
     error_code, error_message, active_runs, start_time, started_by, end_time
 FROM jobs.agent_operations
 ORDER BY start_time DESC;`)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -52,9 +53,9 @@ func TestJobAgentLife(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, []string{"UpsertJobAccount", "a1", "InProgress", ""}, []string{op.Kind, op.Agent, op.Status, op.ErrorCode})
 		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
-		require.ErrorIs(t, err, controldb.ErrAgentBusy)
+		require.ErrorIs(t, err, dberror.ErrAgentBusy)
 		_, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
-		require.ErrorIs(t, err, controldb.ErrAgentBusy)
+		require.ErrorIs(t, err, dberror.ErrAgentBusy)
 
 		a = c.advance(t)
 		tags, err := a.Tags()
@@ -106,8 +107,8 @@ func TestJobAgentLife(t *testing.T) {
 		require.Equal(t, operation, joined)
 		require.Equal(t, controldb.JobAgent{State: controldb.AgentDeleted}, c.advance(t))
 		_, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
-		require.ErrorIs(t, err, controldb.ErrAgentNotFound)
-		require.ErrorIs(t, c.DisableJobAgent(ctx, ""), controldb.ErrAgentNotFound)
+		require.ErrorIs(t, err, dberror.ErrAgentNotFound)
+		require.ErrorIs(t, c.DisableJobAgent(ctx, ""), dberror.ErrAgentNotFound)
 		limits, err = c.Limits(ctx)
 		require.NoError(t, err)
 		require.Empty(t, limits)
@@ -241,7 +242,7 @@ EXECUTE jobs.sp_start_job @job_name = N'j', @job_execution_id = @id;`)
 			require.Contains(t, c.fails(t, 50183, text), "Disabled: repairs", text)
 		}
 		_, err = c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Minute)
-		require.ErrorIs(t, err, controldb.ErrAgentUnavailable)
+		require.ErrorIs(t, err, dberror.ErrAgentUnavailable)
 		res, err := c.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
 		require.NoError(t, err)
 		require.Empty(t, res.Tasks)
@@ -286,7 +287,7 @@ EXECUTE jobs.sp_start_job @job_name = N'j'; EXECUTE jobs.sp_start_job @job_name 
 		}
 		require.Equal(t, 2, get[int](t, c, "SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Canceled';"))
 		_, err = c.StartTerm(ctx, agent, time.Minute)
-		require.ErrorIs(t, err, controldb.ErrAgentUnavailable)
+		require.ErrorIs(t, err, dberror.ErrAgentUnavailable)
 		require.Equal(t, 1, get[int](t, c, "SELECT COUNT(*) FROM jobs.jobs WHERE job_name = N'j';"), "objects are left")
 	})
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // JobTrigger is a row of the view jobs.job_triggers: a job that starts after runs of other jobs.
@@ -53,13 +56,13 @@ type JobTriggerSpec struct {
 }
 
 // arguments adds what is given of a trigger to a call.
-func (t JobTriggerSpec) arguments(c *call) *call {
-	c.in("job_name", t.JobName).in("trigger_name", t.Name)
+func (t JobTriggerSpec) arguments(c *call.Call) *call.Call {
+	c.In("job_name", t.JobName).In("trigger_name", t.Name)
 	if t.Upstreams != nil {
 		text, _ := json.Marshal(t.Upstreams) // of texts: it does not fail
-		c.in("upstream_jobs", string(text))
+		c.In("upstream_jobs", string(text))
 	}
-	return opt(opt(opt(c, "run_when", t.RunWhen), "targets", t.Targets), "enabled", t.Enabled)
+	return call.Opt(call.Opt(call.Opt(c, "run_when", t.RunWhen), "targets", t.Targets), "enabled", t.Enabled)
 }
 
 // JobTriggers lists the triggers of a job, or of all jobs, by job and name.
@@ -74,17 +77,17 @@ func (s *Store) JobTriggers(ctx context.Context, jobName string) ([]JobTrigger, 
 // Plan: the triggers, which are as many as people have defined; of those that are returned also
 // their events that wait.
 func (s *Store) JobTriggersAround(ctx context.Context, jobName string) ([]JobTrigger, error) {
-	return selectAll[JobTrigger](ctx, s, "list triggers", jobTriggerColumns+`
+	return call.SelectAll[JobTrigger](ctx, s.conn, "list triggers", jobTriggerColumns+`
 WHERE job_name = @p1
     OR EXISTS (SELECT 1 FROM OPENJSON(upstream_jobs) AS u WHERE u.value COLLATE DATABASE_DEFAULT = @p1)
 ORDER BY job_name, trigger_name;`, jobName)
 }
 
-// JobTrigger returns a trigger of a job. It returns [ErrTriggerNotFound] if there is none of this
-// name.
+// JobTrigger returns a trigger of a job. It returns [dberror.ErrTriggerNotFound] if there is none
+// of this name.
 func (s *Store) JobTrigger(ctx context.Context, jobName, name string) (JobTrigger, error) {
-	list, err := selectAll[JobTrigger](ctx, s, "read trigger", jobTriggerColumns+"\nWHERE job_name = @p1 AND trigger_name = @p2;", jobName, name)
-	return onlyRow(list, err, "read trigger", ErrTriggerNotFound)
+	list, err := call.SelectAll[JobTrigger](ctx, s.conn, "read trigger", jobTriggerColumns+"\nWHERE job_name = @p1 AND trigger_name = @p2;", jobName, name)
+	return onlyRow(list, err, "read trigger", dberror.ErrTriggerNotFound)
 }
 
 const jobTriggerColumns = `SELECT job_name, job_id, trigger_name, trigger_id, enabled, run_when, targets, upstream_jobs, waiting, created_time, updated_time
@@ -92,31 +95,31 @@ FROM jobs.job_triggers`
 
 // PageOfJobTriggers lists the triggers of a job by name.
 func (s *Store) PageOfJobTriggers(ctx context.Context, jobName string, p Page[string]) ([]JobTrigger, error) {
-	w := p.filter("trigger_name", ">")
+	w := p.Filter("trigger_name", ">")
 	if jobName != "" {
-		w.add("job_name = %s", jobName)
+		w.Add("job_name = %s", jobName)
 	}
-	return selectAll[JobTrigger](ctx, s, "list triggers", jobTriggerColumns+w.text()+"\nORDER BY job_name, trigger_name"+p.text(w)+";", w.args...)
+	return call.SelectAll[JobTrigger](ctx, s.conn, "list triggers", jobTriggerColumns+w.Text()+"\nORDER BY job_name, trigger_name"+p.Text(w)+";", w.Args...)
 }
 
-// AddJobTrigger adds a trigger to a job. It returns [ErrTriggerExists] when the name is taken, and
-// [ErrJobNotFound] if the job, or one that it names, does not exist.
+// AddJobTrigger adds a trigger to a job. It returns [dberror.ErrTriggerExists] when the name is
+// taken, and [dberror.ErrJobNotFound] if the job, or one that it names, does not exist.
 func (s *Store) AddJobTrigger(ctx context.Context, t JobTriggerSpec) error {
 	if t.Upstreams == nil {
 		t.Upstreams = []string{}
 	}
-	return s.exec(ctx, "add trigger", t.arguments(newCall("jobs.sp_add_job_trigger")))
+	return s.conn.Exec(ctx, "add trigger", t.arguments(call.New("jobs.sp_add_job_trigger")))
 }
 
-// UpdateJobTrigger changes the given values of a trigger. It returns [ErrTriggerNotFound] if the
-// job has none of this name.
+// UpdateJobTrigger changes the given values of a trigger. It returns [dberror.ErrTriggerNotFound]
+// if the job has none of this name.
 func (s *Store) UpdateJobTrigger(ctx context.Context, t JobTriggerSpec) error {
-	return s.exec(ctx, "update trigger", t.arguments(newCall("jobs.sp_update_job_trigger")))
+	return s.conn.Exec(ctx, "update trigger", t.arguments(call.New("jobs.sp_update_job_trigger")))
 }
 
 // DeleteJobTrigger deletes a trigger. Runs that it has started continue.
 func (s *Store) DeleteJobTrigger(ctx context.Context, job, name string) error {
-	return s.exec(ctx, "delete trigger", newCall("jobs.sp_delete_job_trigger").in("job_name", job).in("trigger_name", name))
+	return s.conn.Exec(ctx, "delete trigger", call.New("jobs.sp_delete_job_trigger").In("job_name", job).In("trigger_name", name))
 }
 
 // JobTriggerEvent is a row of the view jobs.job_trigger_events: a run that ended and that a trigger
@@ -150,20 +153,20 @@ type JobTriggerEventFilter struct {
 // Plan: of a run, the keys of IX_trigger_events_execution_id or those of the run's job; of a job
 // its events, and of all jobs the newest keys of PK_trigger_events.
 func (s *Store) JobTriggerEvents(ctx context.Context, f JobTriggerEventFilter, p Page[int64]) ([]JobTriggerEvent, error) {
-	w := p.filter("event_id", "<")
+	w := p.Filter("event_id", "<")
 	if f.JobName != "" {
-		w.add("job_name = %s", f.JobName)
+		w.Add("job_name = %s", f.JobName)
 	}
 	if f.Trigger != "" {
-		w.add("trigger_name = %s", f.Trigger)
+		w.Add("trigger_name = %s", f.Trigger)
 	}
 	if f.Run != uuid.Nil {
-		w.add("job_execution_id = %s", mssqldb.UniqueIdentifier(f.Run))
+		w.Add("job_execution_id = %s", mssqldb.UniqueIdentifier(f.Run))
 	}
 	if f.UpstreamRun != uuid.Nil {
-		w.add("upstream_job_execution_id = %s", mssqldb.UniqueIdentifier(f.UpstreamRun))
+		w.Add("upstream_job_execution_id = %s", mssqldb.UniqueIdentifier(f.UpstreamRun))
 	}
-	return selectAll[JobTriggerEvent](ctx, s, "list events of triggers", `SELECT job_name, trigger_name, event_id, upstream_job_name, upstream_job_execution_id,
+	return call.SelectAll[JobTriggerEvent](ctx, s.conn, "list events of triggers", `SELECT job_name, trigger_name, event_id, upstream_job_name, upstream_job_execution_id,
     upstream_lifecycle, created_time, state, ended_time, job_execution_id, reason
-FROM jobs.job_trigger_events`+w.text()+"\nORDER BY event_id DESC"+p.text(w)+";", w.args...)
+FROM jobs.job_trigger_events`+w.Text()+"\nORDER BY event_id DESC"+p.Text(w)+";", w.Args...)
 }

@@ -9,31 +9,31 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // JobSpec is what a caller gives of a job.
 type JobSpec = model.JobSpec
 
-// AddJob creates a job without steps and returns its id. It returns [ErrJobExists] when the name is
-// taken.
+// AddJob creates a job without steps and returns its id. It returns [dberror.ErrJobExists] when the
+// name is taken.
 func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
-	c := newCall("jobs.sp_add_job").in("job_name", spec.Name)
+	c := call.New("jobs.sp_add_job").In("job_name", spec.Name)
 	given(c, model.JobFields, &spec)
-	c.out("job_id", &id)
-	err := s.exec(ctx, "add job", c)
+	c.Out("job_id", &id)
+	err := s.conn.Exec(ctx, "add job", c)
 	return uuid.UUID(id), err
 }
 
 // given adds what a caller gives of an object.
-func given[S, V any](c *call, fields []model.Field[S, V], spec *S) *call {
+func given[S, V any](c *call.Call, fields []model.Field[S, V], spec *S) *call.Call {
 	for i := range fields {
 		if v, ok := fields[i].Given(spec); ok {
-			c.in(fields[i].Name, v)
+			c.In(fields[i].Name, v)
 		}
 	}
 	return c
@@ -41,27 +41,27 @@ func given[S, V any](c *call, fields []model.Field[S, V], spec *S) *call {
 
 // UpdateJob changes the given values. It does not create a new version of the job.
 func (s *Store) UpdateJob(ctx context.Context, spec JobSpec) error {
-	return s.exec(ctx, "update job", given(newCall("jobs.sp_update_job").in("job_name", spec.Name), model.JobFields, &spec))
+	return s.conn.Exec(ctx, "update job", given(call.New("jobs.sp_update_job").In("job_name", spec.Name), model.JobFields, &spec))
 }
 
-// DeleteJob deletes a job with its history. Without force it returns [ErrJobActive] while
+// DeleteJob deletes a job with its history. Without force it returns [dberror.ErrJobActive] while
 // executions are active; with force they are canceled.
 func (s *Store) DeleteJob(ctx context.Context, name string, force bool) error {
-	return s.exec(ctx, "delete job", newCall("jobs.sp_delete_job").in("job_name", name).in("force", force))
+	return s.conn.Exec(ctx, "delete job", call.New("jobs.sp_delete_job").In("job_name", name).In("force", force))
 }
 
 // SetJobParameters declares the parameters of a job, a JSON array; empty means none. It returns
-// [ErrRevision] if the job has not the revision ifMatch; nil means any.
+// [dberror.ErrRevision] if the job has not the revision ifMatch; nil means any.
 func (s *Store) SetJobParameters(ctx context.Context, name, declared string, ifMatch *int64) error {
-	c := newCall("jobs.sp_set_job_parameters").in("job_name", name).in("parameters", declared)
-	return s.exec(ctx, "set the parameters of a job", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_set_job_parameters").In("job_name", name).In("parameters", declared)
+	return s.conn.Exec(ctx, "set the parameters of a job", call.Opt(c, "if_match", ifMatch))
 }
 
 // SetJobRollout sets the plan by which the runs of a job are rolled out, a JSON object; empty means
-// none. It returns [ErrRevision] if the job has not the revision ifMatch; nil means any.
+// none. It returns [dberror.ErrRevision] if the job has not the revision ifMatch; nil means any.
 func (s *Store) SetJobRollout(ctx context.Context, name, plan string, ifMatch *int64) error {
-	c := newCall("jobs.sp_set_job_rollout").in("job_name", name).in("plan", plan)
-	return s.exec(ctx, "set the plan of a job's roll-outs", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_set_job_rollout").In("job_name", name).In("plan", plan)
+	return s.conn.Exec(ctx, "set the plan of a job's roll-outs", call.Opt(c, "if_match", ifMatch))
 }
 
 // StepSpec is what a caller gives of a step.
@@ -71,7 +71,7 @@ type StepSpec = model.StepSpec
 type OutputSpec = model.OutputSpec
 
 // newStepArgs adds what a caller gives of a step that may be new: an empty target group is none.
-func newStepArgs(c *call, spec StepSpec) {
+func newStepArgs(c *call.Call, spec StepSpec) {
 	if spec.TargetGroup != nil && *spec.TargetGroup == "" {
 		spec.TargetGroup = nil
 	}
@@ -91,12 +91,12 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	if spec.StepID != nil {
 		stepID.Int64 = int64(*spec.StepID)
 	}
-	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
-	c.out("step_id", &stepID)
-	opt(c, "step_name", spec.StepName)
+	c := call.New("jobs.sp_add_jobstep").In("job_name", spec.JobName)
+	c.Out("step_id", &stepID)
+	call.Opt(c, "step_name", spec.StepName)
 	newStepArgs(c, spec)
-	c.out("job_version", &version)
-	if err := s.exec(ctx, "add job step", c); err != nil {
+	c.Out("job_version", &version)
+	if err := s.conn.Exec(ctx, "add job step", c); err != nil {
 		return StepAdded{}, err
 	}
 	return StepAdded{StepID: int(stepID.Int64), JobVersion: int(version)}, nil
@@ -105,15 +105,15 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 // UpdateJobStep changes the given values of a step and returns the new version of the job. An empty
 // text in Output, and -1 in MaxParallelism, remove the value.
 func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
-	c := newCall("jobs.sp_update_jobstep").in("job_name", spec.JobName)
-	opt(c, "step_id", spec.StepID)
-	opt(c, "step_name", spec.StepName)
-	opt(c, "new_id", spec.NewID)
-	opt(c, "new_name", spec.NewName)
+	c := call.New("jobs.sp_update_jobstep").In("job_name", spec.JobName)
+	call.Opt(c, "step_id", spec.StepID)
+	call.Opt(c, "step_name", spec.StepName)
+	call.Opt(c, "new_id", spec.NewID)
+	call.Opt(c, "new_name", spec.NewName)
 	var version int64
 	given(c, model.StepFields, &spec)
-	c.out("job_version", &version)
-	err := s.exec(ctx, "update job step", c)
+	c.Out("job_version", &version)
+	err := s.conn.Exec(ctx, "update job step", c)
 	return int(version), err
 }
 
@@ -137,11 +137,11 @@ func (n *NameList) Scan(value any) error {
 // DeleteJobStep deletes a step, named by id or by name, and returns the new version of the job.
 func (s *Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, stepName *string) (int, error) {
 	var version int64
-	c := newCall("jobs.sp_delete_jobstep").in("job_name", jobName)
-	opt(c, "step_id", stepID)
-	opt(c, "step_name", stepName)
-	c.out("job_version", &version)
-	err := s.exec(ctx, "delete job step", c)
+	c := call.New("jobs.sp_delete_jobstep").In("job_name", jobName)
+	call.Opt(c, "step_id", stepID)
+	call.Opt(c, "step_name", stepName)
+	c.Out("job_version", &version)
+	err := s.conn.Exec(ctx, "delete job step", c)
 	return int(version), err
 }
 
@@ -167,7 +167,7 @@ func (j Job) HasOwnSchedule() bool {
 
 // Jobs lists the jobs by name; a name that is not empty restricts the list to it.
 func (s *Store) Jobs(ctx context.Context, name string) ([]Job, error) {
-	return selectAll[Job](ctx, s, "list jobs", `SELECT job_name, job_id, job_version, description, enabled,
+	return call.SelectAll[Job](ctx, s.conn, "list jobs", `SELECT job_name, job_id, job_version, description, enabled,
     schedule_interval_type, schedule_interval_count, schedule_start_time, schedule_end_time
 FROM jobs.jobs
 WHERE @p1 = N'' OR job_name = @p1
@@ -222,10 +222,10 @@ const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o
 func (s *Store) JobSteps(ctx context.Context, jobName string, version *int) ([]JobStep, error) {
 	const op = "list job steps"
 	if version == nil {
-		return selectAll[JobStep](ctx, s, op,
+		return call.SelectAll[JobStep](ctx, s.conn, op,
 			`SELECT `+jobStepColumns+` FROM jobs.jobsteps AS v`+jobStepOptions+` WHERE v.job_name = @p1 ORDER BY v.step_id;`, jobName)
 	}
-	return selectAll[JobStep](ctx, s, op,
+	return call.SelectAll[JobStep](ctx, s.conn, op,
 		`SELECT `+jobStepColumns+` FROM jobs.jobstep_versions AS v`+jobStepOptions+`
 WHERE v.job_name = @p1 AND v.job_version = @p2
 ORDER BY v.step_id;`,

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 func TestAddJob(t *testing.T) {
@@ -24,7 +25,7 @@ func TestAddJob(t *testing.T) {
 		require.Equal(t, []string{"0"}, c.rows(t, `SELECT job_version FROM jobs.job_versions WHERE job_name = N'nightly'`))
 
 		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "nightly"})
-		require.ErrorIs(t, err, controldb.ErrJobExists)
+		require.ErrorIs(t, err, dberror.ErrJobExists)
 		require.ErrorContains(t, err, "'nightly'")
 
 		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER;
@@ -279,7 +280,7 @@ FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY me
 		}
 
 		require.NoError(t, c.DeleteTargetGroupMember(t.Context(), "g", members[0].ID))
-		require.ErrorIs(t, c.DeleteTargetGroupMember(t.Context(), "g", members[0].ID), controldb.ErrMemberNotFound)
+		require.ErrorIs(t, c.DeleteTargetGroupMember(t.Context(), "g", members[0].ID), dberror.ErrMemberNotFound)
 		c.fails(t, 50026, `EXEC jobs.sp_delete_target_group_member N'g'`)
 		c.fails(t, 50106, `EXEC jobs.sp_delete_target_group_member N'nope', 'B9A5E1C0-0000-0000-0000-000000000000'`)
 
@@ -288,12 +289,12 @@ FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY me
 			`EXEC jobs.sp_add_job N'j'; EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_add_target_group N'other';`,
 		)
 		err = c.DeleteTargetGroup(t.Context(), "g")
-		require.ErrorIs(t, err, controldb.ErrGroupInUse)
+		require.ErrorIs(t, err, dberror.ErrGroupInUse)
 		require.ErrorContains(t, err, "'JobStep' of the job 'j'")
 		c.exec(t, `EXEC jobs.sp_start_job N'j'; EXEC jobs.sp_update_jobstep @job_name = N'j', @target_group_name = N'other';`)
 		c.fails(t, 50109, `EXEC jobs.sp_delete_target_group N'g'`)
 		c.exec(t, `EXEC jobs.sp_delete_job N'j', 1; EXEC jobs.sp_delete_target_group N'g';`)
-		require.ErrorIs(t, c.DeleteTargetGroup(t.Context(), "g"), controldb.ErrGroupNotFound)
+		require.ErrorIs(t, c.DeleteTargetGroup(t.Context(), "g"), dberror.ErrGroupNotFound)
 	})
 }
 
@@ -329,7 +330,7 @@ func TestCalledTwiceAtOnce(t *testing.T) {
 			if jobs[i] == nil {
 				added++
 			} else {
-				require.ErrorIs(t, jobs[i], controldb.ErrJobExists)
+				require.ErrorIs(t, jobs[i], dberror.ErrJobExists)
 			}
 		}
 		require.Equal(t, 1, added)
@@ -341,7 +342,7 @@ func TestDeleteJob(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j';
 EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_start_job N'j';`)
-		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), controldb.ErrJobActive)
+		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
 		require.NoError(t, c.DeleteJob(t.Context(), "j", true))
 		require.Empty(
 			t,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -19,23 +20,23 @@ type Limit struct {
 
 // SetLimit creates or changes a limit.
 func (s *Store) SetLimit(ctx context.Context, l model.Limit) error {
-	return s.exec(ctx, "set the limit", limitCall(l).in("max_concurrent_targets", int64(l.Max)))
+	return s.conn.Exec(ctx, "set the limit", limitCall(l).In("max_concurrent_targets", int64(l.Max)))
 }
 
 // RemoveLimit removes a limit. Only its scope, name and server are used.
 func (s *Store) RemoveLimit(ctx context.Context, l model.Limit) error {
-	return s.exec(ctx, "remove the limit", limitCall(l))
+	return s.conn.Exec(ctx, "remove the limit", limitCall(l))
 }
 
-func limitCall(l model.Limit) *call {
-	return newCall("jobs.sp_set_limit").in("scope", l.Scope).in("name", l.Name).optText("server_name", l.Server)
+func limitCall(l model.Limit) *call.Call {
+	return call.New("jobs.sp_set_limit").In("scope", l.Scope).In("name", l.Name).OptText("server_name", l.Server)
 }
 
 // Limits lists all limits, by scope and name.
 func (s *Store) Limits(ctx context.Context) ([]Limit, error) {
-	return selectAll[Limit](
+	return call.SelectAll[Limit](
 		ctx,
-		s,
+		s.conn,
 		"list limits",
 		`SELECT scope, name, server_name, max_concurrent_targets, running, waiting, updated_at
 FROM jobs.limits

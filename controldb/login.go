@@ -2,6 +2,9 @@ package controldb
 
 import (
 	"context"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Login is who a connection is on the control database, and what runs there.
@@ -16,9 +19,9 @@ type Login struct {
 // Login asks who the connection's login is. It works without any role, and before the schema is
 // installed.
 func (s *Store) Login(ctx context.Context) (Login, error) {
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	row, err := selectOne[struct {
+	row, err := call.SelectOne[struct {
 		Login    string `db:"login_name"`
 		User     string `db:"user_name"`
 		Version  string `db:"server_version"`
@@ -29,7 +32,7 @@ func (s *Store) Login(ctx context.Context) (Login, error) {
 		Operator bool   `db:"is_operator"`
 		Reader   bool   `db:"is_reader"`
 		Agent    bool   `db:"is_agent"`
-	}](ctx, s.db, `SELECT
+	}](ctx, call.DB(s.conn), `SELECT
     ORIGINAL_LOGIN() AS login_name,
     USER_NAME() AS user_name,
     CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS server_version,
@@ -42,7 +45,7 @@ func (s *Store) Login(ctx context.Context) (Login, error) {
     CAST(COALESCE(IS_ROLEMEMBER(N'jobs_reader'), 0) AS bit) AS is_reader,
     CAST(COALESCE(IS_ROLEMEMBER(N'jobs_agent'), 0) AS bit) AS is_agent;`)
 	if err != nil {
-		return Login{}, translateCall(ctx, "ask for the login", err)
+		return Login{}, dberror.TranslateCall(ctx, "ask for the login", err)
 	}
 	l := Login{Login: row.Login, User: row.User, ServerVersion: row.Version, Edition: row.Edition}
 	for _, r := range []struct {

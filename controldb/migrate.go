@@ -12,6 +12,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -44,9 +46,9 @@ var lockWaits = []time.Duration{
 // step that does not get its locks is repeated a few times, and then fails with [ErrLocked]. After
 // any error, the next call goes on with the first step that has not ended.
 //
-// It returns [ErrNotInstalled] when there is no schema, [ErrSchemaVersion] when the schema is newer
-// than this program, and an *[UnfitError] when the database or the login does not meet the
-// requirements.
+// It returns [dberror.ErrNotInstalled] when there is no schema, [dberror.ErrSchemaVersion] when the
+// schema is newer than this program, and an *[UnfitError] when the database or the login does not
+// meet the requirements.
 func (s *Store) Migrate(ctx context.Context) error { return s.MigrateWith(ctx, MigrateOptions{}) }
 
 // MigrateOptions are options of a migration.
@@ -64,7 +66,7 @@ func (s *Store) MigrateWith(ctx context.Context, o MigrateOptions) error {
 	if err != nil {
 		return err
 	}
-	return s.retry(ctx, "migrate the control schema", func() (bool, error) {
+	return s.conn.Retry(ctx, "migrate the control schema", func() (bool, error) {
 		return true, s.migrate(ctx, objects, migrations, o)
 	})
 }
@@ -131,7 +133,7 @@ func (m *migration) applyPending(ctx context.Context, migrations []sqlfs.Migrati
 // (https://learn.microsoft.com/sql/database-engine/configure-windows/configure-the-user-options-server-configuration-option).
 func (m *migration) boundWaits(ctx context.Context) error {
 	_, err := m.conn.ExecContext(ctx, fmt.Sprintf("SET NOCOUNT OFF; SET XACT_ABORT ON; SET LOCK_TIMEOUT %d;", migrationLockTimeout))
-	return translate("bound the waits of the deployment", err)
+	return dberror.Translate("bound the waits of the deployment", err)
 }
 
 // progress names the steps of a migration that have ended.
@@ -147,7 +149,7 @@ func readProgress(ctx context.Context, conn *sqlx.Conn) (progress, error) {
 	const op = "read the progress of the migration"
 	text, err := schemaProperty(ctx, conn, propertyProgress)
 	if err != nil || text == "" {
-		return progress{}, translate(op, err)
+		return progress{}, dberror.Translate(op, err)
 	}
 	version, steps, _ := strings.Cut(text, "/")
 	var p progress
@@ -171,7 +173,7 @@ func (m *migration) recordStep(ctx context.Context, tx *sqlx.Tx, of sqlfs.Migrat
     EXECUTE sys.sp_updateextendedproperty `+where+`, @value = @p1;
 ELSE
     EXECUTE sys.sp_addextendedproperty `+where+`, @value = @p1;`, fmt.Sprintf("%d/%d", of.Version, number))
-		return translate(op, err)
+		return dberror.Translate(op, err)
 	}
 	done := []deployedMigration{{Version: of.Version, Name: of.Name, SHA256: of.SHA256}}
 	if err := record(ctx, tx, deployment{migrations: done}); err != nil {
@@ -179,7 +181,7 @@ ELSE
 	}
 	_, err := tx.ExecContext(ctx, `IF `+exists+`
     EXECUTE sys.sp_dropextendedproperty `+where+`;`)
-	return translate(op, err)
+	return dberror.Translate(op, err)
 }
 
 // apply applies the steps of a migration that have not ended yet.
@@ -227,7 +229,7 @@ func (m *migration) applyStep(ctx context.Context, of sqlfs.Migration, step sqlf
 					return err
 				}
 				// An index that is there was created before its step could be recorded.
-				if only.Kind == sqlfs.CreateIndex && NumberOf(err) == numIndexExists {
+				if only.Kind == sqlfs.CreateIndex && dberror.NumberOf(err) == numIndexExists {
 					return nil
 				}
 				return deployError(file, only.Line, err)
@@ -258,7 +260,7 @@ const numIndexExists = 1913
 func (m *migration) waitForLocks(ctx context.Context, what string, tables []string, do func() error) error {
 	for n := 0; ; n++ {
 		err := do()
-		if number := NumberOf(err); number != numLockTimeout && number != errorDeadlock {
+		if number := dberror.NumberOf(err); number != numLockTimeout && number != dberror.NumDeadlock {
 			return err
 		}
 		if n == len(lockWaits) {
@@ -283,7 +285,7 @@ func (m *migration) waitForLocks(ctx context.Context, what string, tables []stri
 // Without tables these are all tables of the schema.
 func (m *migration) holders(ctx context.Context, tables []string) string {
 	// The ids of other resources than objects are BIGINT, which OBJECT_NAME does not take (8115).
-	list, err := selectRows[LockHolder](ctx, m.conn, `SELECT DISTINCT TOP (5) l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
+	list, err := call.SelectRows[LockHolder](ctx, m.conn, `SELECT DISTINCT TOP (5) l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
 FROM sys.dm_tran_locks AS l
 LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
 WHERE l.resource_database_id = DB_ID()
@@ -302,7 +304,7 @@ WHERE l.resource_database_id = DB_ID()
             )
     )
 ORDER BY session_id;`, strings.TrimSuffix(","+strings.Join(tables, ",")+",", ",,"))
-	if e, ok := sqlError(err); ok && isDenied(e.Number) {
+	if e, ok := dberror.ServerError(err); ok && isDenied(e.Number) {
 		return describeHolders(nil, false)
 	}
 	if err != nil {
@@ -397,8 +399,8 @@ func deployObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object,
 		}
 		return finish(tx)
 	})
-	switch NumberOf(err) {
-	case 0, numLockTimeout, errorDeadlock:
+	switch dberror.NumberOf(err) {
+	case 0, numLockTimeout, dberror.NumDeadlock:
 		return err
 	}
 	return inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
@@ -423,8 +425,8 @@ func deployError(file string, line int, err error) error {
 		err = e.All[0]
 	}
 	where := file
-	if e, ok := sqlError(err); ok && e.LineNo > 0 {
+	if e, ok := dberror.ServerError(err); ok && e.LineNo > 0 {
 		where = fmt.Sprintf("%s:%d", file, line-1+int(e.LineNo))
 	}
-	return translate("deploy "+where, err)
+	return dberror.Translate("deploy "+where, err)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -31,11 +32,11 @@ import (
 func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.Bool) error {
 	idle := 0
 	for !stop.Load() || idle < 3 {
-		if _, err := c.RenewTerm(ctx, term, time.Hour); errors.Is(err, controldb.ErrTermEnded) {
+		if _, err := c.RenewTerm(ctx, term, time.Hour); errors.Is(err, dberror.ErrTermEnded) {
 			return fmt.Errorf("term %d: %w", term, err)
 		}
 		res, err := c.Pass(ctx, controldb.PassRequest{Term: term, MaxTasks: 2, MaxConcurrentTargets: 100})
-		if errors.Is(err, controldb.ErrTermEnded) {
+		if errors.Is(err, dberror.ErrTermEnded) {
 			return fmt.Errorf("term %d: %w", term, err)
 		}
 		idle++
@@ -49,7 +50,7 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 				} else {
 					_, err = c.CompleteTasks(ctx, term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Claim: task.Claim, Outcome: targets.Succeeded}})
 				}
-				if errors.Is(err, controldb.ErrTermEnded) {
+				if errors.Is(err, dberror.ErrTermEnded) {
 					return fmt.Errorf("term %d: %w", term, err)
 				}
 				again = err != nil && ctx.Err() == nil
@@ -177,7 +178,7 @@ func TestMigrateGivesUp(t *testing.T) {
 
 		err = c.Migrate(t.Context())
 		require.ErrorIs(t, err, controldb.ErrLocked)
-		require.Equal(t, int32(1222), controldb.NumberOf(err))
+		require.Equal(t, int32(1222), dberror.NumberOf(err))
 		require.ErrorContains(t, err, fmt.Sprintf("session %d of login sa", id))
 		require.Equal(t, 3, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
 		_, err = blocker.ExecContext(t.Context(), `ROLLBACK TRANSACTION;`)

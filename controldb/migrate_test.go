@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -80,7 +81,7 @@ func TestMigrateFromRelease0(t *testing.T) {
 		ctx := t.Context()
 		c := release0(t, env)
 		_, err := c.CheckAgent(ctx)
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion, "an agent of this release needs the migration")
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion, "an agent of this release needs the migration")
 		const retention = "jobagent$history_retention"
 
 		c.job(t, "done", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })

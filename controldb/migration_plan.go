@@ -8,6 +8,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
@@ -76,9 +78,9 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 	if err != nil {
 		return MigrationPlan{}, err
 	}
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return MigrationPlan{}, translate(op, err)
+		return MigrationPlan{}, dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	p := MigrationPlan{Want: len(migrations)}
@@ -93,7 +95,7 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 	}
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return p, translate(op, err)
+		return p, dberror.Translate(op, err)
 	}
 	p.Edition, p.Online = facts.Edition, facts.online()
 	if err := p.addSteps(ctx, conn, migrations, facts); err != nil {
@@ -112,7 +114,7 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 		return p, err
 	}
 	p.Code = len(lease) + len(rest)
-	p.Agents, err = selectRows[PlannedAgent](ctx, conn, `SELECT a.host_name, a.version, t.protocol, (
+	p.Agents, err = call.SelectRows[PlannedAgent](ctx, conn, `SELECT a.host_name, a.version, t.protocol, (
         SELECT COUNT(*)
         FROM jobs_internal.task_executions AS k
         WHERE k.term_id = t.term_id
@@ -124,7 +126,7 @@ WHERE t.ended_at IS NULL
     AND t.expires_at > SYSUTCDATETIME()
 ORDER BY a.host_name, t.term_id;`)
 	if err != nil {
-		return p, translate(op, err)
+		return p, dberror.Translate(op, err)
 	}
 	p.warn()
 	return p, nil
@@ -137,9 +139,9 @@ func (p *MigrationPlan) addSteps(ctx context.Context, conn *sqlx.Conn, migration
 		Rows  int64  `db:"row_count"`
 		Pages int64  `db:"pages"`
 	}
-	rows, err := selectRows[tableSize](ctx, conn, doctorText("table_sizes"))
+	rows, err := call.SelectRows[tableSize](ctx, conn, doctorText("table_sizes"))
 	if err != nil {
-		return translate("read the sizes of the tables", err)
+		return dberror.Translate("read the sizes of the tables", err)
 	}
 	sizes := map[string]tableSize{}
 	for _, r := range rows {

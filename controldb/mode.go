@@ -1,5 +1,7 @@
 package controldb
 
+import "github.com/jobagent/jobagent/controldb/internal/call"
+
 // RunMode is what becomes of the scripts of a run; empty means that they run.
 type RunMode string
 
@@ -12,3 +14,6 @@ const (
 
 // MaxTrialTargets is the largest number of databases of a trial.
 const MaxTrialTargets = 100
+
+// Scan implements sql.Scanner.
+func (m *RunMode) Scan(src any) error { return call.ScanNull((*string)(m), src) }

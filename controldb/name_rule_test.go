@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -261,7 +262,7 @@ func TestMembersOfOtherCase(t *testing.T) {
 			return err
 		}
 		for _, other := range []string{"s1", "S1", "tcp:S1", "TCP:s1,1433", "s1,1433"} {
-			require.Equal(t, int32(50078), controldb.NumberOf(set("s1", other)), other)
+			require.Equal(t, int32(50078), dberror.NumberOf(set("s1", other)), other)
 		}
 		for _, other := range []string{"s2", "s1,1434", `s1\i`, "s1.example.com"} {
 			require.NoError(t, set("s1", other), other)

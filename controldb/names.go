@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // NameKind is a kind of objects whose names a person may type.
@@ -116,15 +118,15 @@ func (s *Store) Names(ctx context.Context, f NameFilter) ([]Name, error) {
 	if !ok {
 		return nil, fmt.Errorf("list names: invalid kind %d", f.Kind)
 	}
-	w := newFilter(f.Limit)
+	w := call.NewFilter(f.Limit)
 	if f.Prefix != "" {
-		w.add(r.name+` LIKE %s ESCAPE N'\'`, likePrefix.Replace(f.Prefix)+"%")
+		w.Add(r.name+` LIKE %s ESCAPE N'\'`, likePrefix.Replace(f.Prefix)+"%")
 	}
 	if f.Of != "" && r.of != "" {
-		w.add(r.of+" = %s", f.Of)
+		w.Add(r.of+" = %s", f.Of)
 	}
 	if r.where != "" {
-		w.add(r.where)
+		w.Add(r.where)
 	}
 	detail, created, order := "N''", "CAST(NULL AS DATETIME2(7))", "name"
 	if r.detail != "" {
@@ -136,8 +138,8 @@ func (s *Store) Names(ctx context.Context, f NameFilter) ([]Name, error) {
 	if r.order != "" {
 		order = r.order
 	}
-	return selectAll[Name](ctx, s, "list names", "SELECT TOP (@p1) "+r.name+" AS name, "+detail+" AS detail, "+created+" AS created\nFROM "+r.from+
-		w.text()+"\nORDER BY "+order+";", w.args...)
+	return call.SelectAll[Name](ctx, s.conn, "list names", "SELECT TOP (@p1) "+r.name+" AS name, "+detail+" AS detail, "+created+" AS created\nFROM "+r.from+
+		w.Text()+"\nORDER BY "+order+";", w.Args...)
 }
 
 // ExecutionsByPrefix lists the IDs among the latest 10,000 runs that begin with a text, the latest
@@ -152,7 +154,7 @@ func (s *Store) ExecutionsByPrefix(ctx context.Context, prefix string, limit int
 		b.WriteRune(r)
 	}
 	if id, err := uuid.Parse(prefix); err == nil {
-		return selectAll[Name](ctx, s, "find a run", `SELECT TOP (@p1) LOWER(CAST(job_execution_id AS CHAR(36))) AS name, CONCAT(job_name, N', ', lifecycle) AS detail, create_time AS created
+		return call.SelectAll[Name](ctx, s.conn, "find a run", `SELECT TOP (@p1) LOWER(CAST(job_execution_id AS CHAR(36))) AS name, CONCAT(job_name, N', ', lifecycle) AS detail, create_time AS created
 FROM jobs.job_executions
 WHERE job_execution_id = @p2
     AND step_id IS NULL;`, limit, mssqldb.UniqueIdentifier(id))

@@ -3,6 +3,8 @@ package controldb
 import (
 	"database/sql"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Observer is told about the calls of a store. It is called by many goroutines at once, and must
@@ -18,17 +20,23 @@ type Observer interface {
 // WithObserver returns a store on the same connections whose calls of procedures and views are
 // observed. Deployments and the doctor are not.
 func (s *Store) WithObserver(o Observer) *Store {
-	with := *s
-	with.observer = o
-	return &with
-}
-
-// observe tells the observer, if any, about a call that began at started.
-func (s *Store) observe(name string, started time.Time, err error) {
-	if s.observer != nil {
-		s.observer.Called(name, time.Since(started), err)
-	}
+	return s.with(func(c *call.Conn) { c.Observer = o })
 }
 
 // PoolStats returns the statistics of the store's connections.
-func (s *Store) PoolStats() sql.DBStats { return s.db.Stats() }
+func (s *Store) PoolStats() sql.DBStats { return call.DB(s.conn).Stats() }
+
+// WithDeadlockRetries returns a store on the same connections that repeats a procedure call a few
+// times when it was a deadlock victim (error 1205). Each procedure is one transaction, so the
+// victim had no effect. notify is called before each retry with the operation and the wait. Agents
+// do not use it, because their loops repeat calls anyway.
+func (s *Store) WithDeadlockRetries(notify func(op string, wait time.Duration)) *Store {
+	return s.with(func(c *call.Conn) { c.OnDeadlock = notify })
+}
+
+// WithSlowCalls returns a store on the same connections that calls notify, on another goroutine,
+// when a procedure has not answered within a time. A lock of another session is the usual reason:
+// SQL Server waits for it without a limit and without a word.
+func (s *Store) WithSlowCalls(after time.Duration, notify func(op string)) *Store {
+	return s.with(func(c *call.Conn) { c.OnSlow, c.SlowAfter = notify, after })
+}

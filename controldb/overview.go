@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -187,8 +188,8 @@ func (s *Store) Overview(ctx context.Context, top int) (Overview, error) {
 		heads []Overview
 		o     Overview
 	)
-	err := s.query(ctx, op, newCall("jobs.sp_get_overview").in("top", int64(top)), into(&heads), into(&o.Runs), into(&o.Waiting),
-		into(&o.Missing), into(&o.Due), into(&o.Stopped), into(&o.Backfill))
+	err := s.conn.Query(ctx, op, call.New("jobs.sp_get_overview").In("top", int64(top)), call.Into(&heads), call.Into(&o.Runs), call.Into(&o.Waiting),
+		call.Into(&o.Missing), call.Into(&o.Due), call.Into(&o.Stopped), call.Into(&o.Backfill))
 	if err != nil {
 		return Overview{}, err
 	}
@@ -245,7 +246,7 @@ func (s *Store) Failures(ctx context.Context, hours int) (Failures, error) {
 		heads []Failures
 		list  []FailureGroup
 	)
-	if err := s.query(ctx, op, newCall("jobs.sp_get_failures").in("hours", int64(hours)), into(&heads), into(&list)); err != nil {
+	if err := s.conn.Query(ctx, op, call.New("jobs.sp_get_failures").In("hours", int64(hours)), call.Into(&heads), call.Into(&list)); err != nil {
 		return Failures{}, err
 	}
 	if len(heads) != 1 {
@@ -273,8 +274,8 @@ func (s *Store) RecentRuns(ctx context.Context, days, jobs, runs int) (RecentRun
 		heads []RecentRuns
 		list  []Run
 	)
-	c := newCall("jobs.sp_get_recent_runs").in("days", int64(days)).in("jobs", int64(jobs)).in("runs", int64(runs))
-	if err := s.query(ctx, op, c, into(&heads), into(&list)); err != nil {
+	c := call.New("jobs.sp_get_recent_runs").In("days", int64(days)).In("jobs", int64(jobs)).In("runs", int64(runs))
+	if err := s.conn.Query(ctx, op, c, call.Into(&heads), call.Into(&list)); err != nil {
 		return RecentRuns{}, err
 	}
 	if len(heads) != 1 {
@@ -318,6 +319,6 @@ type LimitedJob struct {
 // jobs, of at most 5000.
 func (s *Store) LimitUse(ctx context.Context, top int) (LimitUse, error) {
 	var u LimitUse
-	err := s.query(ctx, "list the use of limits", newCall("jobs.sp_get_limits").in("top", int64(top)), into(&u.Limits), into(&u.Uses))
+	err := s.conn.Query(ctx, "list the use of limits", call.New("jobs.sp_get_limits").In("top", int64(top)), call.Into(&u.Limits), call.Into(&u.Uses))
 	return u, err
 }

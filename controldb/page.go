@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Page bounds a list whose rows follow each other by a key K. Lists continue behind a key, not at a
@@ -19,17 +21,17 @@ type Page[K any] struct {
 	Skip int64
 }
 
-// text returns the clause of a query whose filter is w, behind ORDER BY.
-func (p Page[K]) text(w *filter) string {
-	w.args = append(w.args, p.Skip)
-	return fmt.Sprintf("\nOFFSET @p%d ROWS FETCH NEXT @p1 ROWS ONLY", len(w.args))
+// Text returns the clause of a query whose filter is w, behind ORDER BY.
+func (p Page[K]) Text(w *call.Filter) string {
+	w.Args = append(w.Args, p.Skip)
+	return fmt.Sprintf("\nOFFSET @p%d ROWS FETCH NEXT @p1 ROWS ONLY", len(w.Args))
 }
 
-// filter returns the filter of a page whose key is the column of its order; sign is > or <.
-func (p Page[K]) filter(column, sign string) *filter {
-	w := newFilter(p.Top)
+// Filter returns the filter of a page whose key is the column of its order; sign is > or <.
+func (p Page[K]) Filter(column, sign string) *call.Filter {
+	w := call.NewFilter(p.Top)
 	if p.After != nil {
-		w.add(column+" "+sign+" %s", *p.After)
+		w.Add(column+" "+sign+" %s", *p.After)
 	}
 	return w
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -34,10 +36,10 @@ FROM jobs.job_details`
 
 const jobDetailQuery = jobDetailColumns + "\nWHERE job_name = @p1;"
 
-// JobDetail returns a job. It returns [ErrJobNotFound] when there is none of this name.
+// JobDetail returns a job. It returns [dberror.ErrJobNotFound] when there is none of this name.
 func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
-	list, err := selectAll[JobDetail](ctx, s, "read job", jobDetailQuery, name)
-	return onlyRow(list, err, "read job", ErrJobNotFound)
+	list, err := call.SelectAll[JobDetail](ctx, s.conn, "read job", jobDetailQuery, name)
+	return onlyRow(list, err, "read job", dberror.ErrJobNotFound)
 }
 
 // JobRolloutPlan is the plan by which the runs of a job's current version are rolled out.
@@ -50,21 +52,22 @@ type JobRolloutPlan struct {
 	Description string `db:"description"`
 }
 
-// JobRolloutPlan returns the plan of a job. It returns [ErrJobNotFound] when there is no such job.
+// JobRolloutPlan returns the plan of a job. It returns [dberror.ErrJobNotFound] when there is no
+// such job.
 func (s *Store) JobRolloutPlan(ctx context.Context, name string) (JobRolloutPlan, error) {
-	list, err := selectAll[JobRolloutPlan](ctx, s, "read the plan of a job's roll-outs", `SELECT d.job_name, d.job_version,
+	list, err := call.SelectAll[JobRolloutPlan](ctx, s.conn, "read the plan of a job's roll-outs", `SELECT d.job_name, d.job_version,
     COALESCE(p.rollout_plan, N'') AS rollout_plan, COALESCE(p.description, N'') AS description
 FROM jobs.job_details AS d
 LEFT JOIN jobs.job_rollout_plans AS p ON p.job_id = d.job_id AND p.job_version = d.job_version
 WHERE d.job_name = @p1;`, name)
-	return onlyRow(list, err, "read the plan of a job's roll-outs", ErrJobNotFound)
+	return onlyRow(list, err, "read the plan of a job's roll-outs", dberror.ErrJobNotFound)
 }
 
 // JobDetails lists the jobs that are not system jobs by name.
 func (s *Store) JobDetails(ctx context.Context, p Page[string]) ([]JobDetail, error) {
-	w := p.filter("job_name", ">")
-	w.add("is_system = 0")
-	return selectAll[JobDetail](ctx, s, "list jobs", jobDetailColumns+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
+	w := p.Filter("job_name", ">")
+	w.Add("is_system = 0")
+	return call.SelectAll[JobDetail](ctx, s.conn, "list jobs", jobDetailColumns+w.Text()+"\nORDER BY job_name"+p.Text(w)+";", w.Args...)
 }
 
 // onlyRow returns the only row of a list, or an error that wraps missing.
@@ -81,46 +84,46 @@ func onlyRow[T any](list []T, err error, op string, missing error) (T, error) {
 
 // JobVersions lists the numbers of a job's versions.
 func (s *Store) JobVersions(ctx context.Context, jobName string, p Page[int]) ([]int, error) {
-	w := p.filter("job_version", ">")
-	w.add("job_name = %s", jobName)
-	return selectAll[int](ctx, s, "list job versions", `SELECT job_version
-FROM jobs.job_versions`+w.text()+"\nORDER BY job_version"+p.text(w)+";", w.args...)
+	w := p.Filter("job_version", ">")
+	w.Add("job_name = %s", jobName)
+	return call.SelectAll[int](ctx, s.conn, "list job versions", `SELECT job_version
+FROM jobs.job_versions`+w.Text()+"\nORDER BY job_version"+p.Text(w)+";", w.Args...)
 }
 
 // PageOfJobSteps lists the steps of a version of a job by their positions. A nil version means the
 // current one.
 func (s *Store) PageOfJobSteps(ctx context.Context, jobName string, version *int, p Page[int]) ([]JobStep, error) {
-	w := p.filter("v.step_id", ">")
-	w.add("v.job_name = %s", jobName)
+	w := p.Filter("v.step_id", ">")
+	w.Add("v.job_name = %s", jobName)
 	view := "jobs.jobsteps"
 	if version != nil {
 		view = "jobs.jobstep_versions"
-		w.add("v.job_version = %s", *version)
+		w.Add("v.job_version = %s", *version)
 	}
-	return selectAll[JobStep](ctx, s, "list job steps", `SELECT `+jobStepColumns+`
-FROM `+view+` AS v`+jobStepOptions+w.text()+"\nORDER BY v.step_id"+p.text(w)+";", w.args...)
+	return call.SelectAll[JobStep](ctx, s.conn, "list job steps", `SELECT `+jobStepColumns+`
+FROM `+view+` AS v`+jobStepOptions+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+";", w.Args...)
 }
 
 // JobStep returns a step of a version of a job; a nil version means the current one. It returns
-// [ErrStepNotFound] when there is none of this name.
+// [dberror.ErrStepNotFound] when there is none of this name.
 func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
 	query, args := jobStepQuery(jobName, version, stepName)
-	list, err := selectAll[JobStep](ctx, s, "read job step", query, args...)
-	return onlyRow(list, err, "read job step", ErrStepNotFound)
+	list, err := call.SelectAll[JobStep](ctx, s.conn, "read job step", query, args...)
+	return onlyRow(list, err, "read job step", dberror.ErrStepNotFound)
 }
 
 // jobStepQuery returns the query of JobStep, and its arguments.
 func jobStepQuery(jobName string, version *int, stepName string) (string, []any) {
-	w := newFilter(1)
-	w.add("v.job_name = %s", jobName)
+	w := call.NewFilter(1)
+	w.Add("v.job_name = %s", jobName)
 	view := "jobs.jobsteps"
 	if version != nil {
 		view = "jobs.jobstep_versions"
-		w.add("v.job_version = %s", *version)
+		w.Add("v.job_version = %s", *version)
 	}
-	w.add("v.step_name = %s", stepName)
+	w.Add("v.step_name = %s", stepName)
 	return `SELECT TOP (@p1) ` + jobStepColumns + `
-FROM ` + view + ` AS v` + jobStepOptions + w.text() + ";", w.args
+FROM ` + view + ` AS v` + jobStepOptions + w.Text() + ";", w.Args
 }
 
 // TargetGroupDetail is a target group with its members.
@@ -138,28 +141,29 @@ FROM jobs.target_group_revisions`
 
 const targetGroupQuery = targetGroupColumns + "\nWHERE target_group_name = @p1;"
 
-// TargetGroup returns a target group. The error is [ErrGroupNotFound] when none has this name.
+// TargetGroup returns a target group. The error is [dberror.ErrGroupNotFound] when none has this
+// name.
 func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail, error) {
-	list, err := selectAll[TargetGroupDetail](ctx, s, "read target group", targetGroupQuery, name)
+	list, err := call.SelectAll[TargetGroupDetail](ctx, s.conn, "read target group", targetGroupQuery, name)
 	if err == nil {
 		err = s.addMembers(ctx, list)
 	}
-	return onlyRow(list, err, "read target group", ErrGroupNotFound)
+	return onlyRow(list, err, "read target group", dberror.ErrGroupNotFound)
 }
 
 // TargetGroupDetails lists the target groups by name. The list has a number of members at most, or
 // one group: if more follow, it ends with a group whose members are unread.
 func (s *Store) TargetGroupDetails(ctx context.Context, p Page[string], members int) ([]TargetGroupDetail, error) {
-	w := p.filter("target_group_name", ">")
-	list, err := selectAll[TargetGroupDetail](ctx, s, "list target groups",
-		targetGroupColumns+w.text()+"\nORDER BY target_group_name"+p.text(w)+";", w.args...)
+	w := p.Filter("target_group_name", ">")
+	list, err := call.SelectAll[TargetGroupDetail](ctx, s.conn, "list target groups",
+		targetGroupColumns+w.Text()+"\nORDER BY target_group_name"+p.Text(w)+";", w.Args...)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	counts, err := selectAll[struct {
+	counts, err := call.SelectAll[struct {
 		Group   uuid.UUID `db:"target_group_id"`
 		Members int       `db:"members"`
-	}](ctx, s, "count target group members", `SELECT target_group_id, COUNT(*) AS members
+	}](ctx, s.conn, "count target group members", `SELECT target_group_id, COUNT(*) AS members
 FROM jobs.target_group_member_details
 WHERE target_group_name >= @p1
     AND target_group_name <= @p2
@@ -198,7 +202,7 @@ func (s *Store) addMembers(ctx context.Context, groups []TargetGroupDetail) erro
 	if len(groups) == 0 {
 		return nil
 	}
-	rows, err := selectAll[groupMemberRow](ctx, s, "list target group members", membersQuery, groups[0].Name, groups[len(groups)-1].Name)
+	rows, err := call.SelectAll[groupMemberRow](ctx, s.conn, "list target group members", membersQuery, groups[0].Name, groups[len(groups)-1].Name)
 	if err != nil {
 		return err
 	}
@@ -217,18 +221,18 @@ FROM jobs.credentials`
 
 const credentialQuery = credentialColumns + "\nWHERE credential_name = @p1;"
 
-// Credential returns a stored credential. It returns [ErrCredentialNotFound] when there is none of
-// this name.
+// Credential returns a stored credential. It returns [dberror.ErrCredentialNotFound] when there is
+// none of this name.
 func (s *Store) Credential(ctx context.Context, name string) (Credential, error) {
-	list, err := selectAll[Credential](ctx, s, "read credential", credentialQuery, name)
-	return onlyRow(list, err, "read credential", ErrCredentialNotFound)
+	list, err := call.SelectAll[Credential](ctx, s.conn, "read credential", credentialQuery, name)
+	return onlyRow(list, err, "read credential", dberror.ErrCredentialNotFound)
 }
 
 // Credentials lists the stored credentials by name.
 func (s *Store) Credentials(ctx context.Context, p Page[string]) ([]Credential, error) {
-	w := p.filter("credential_name", ">")
-	return selectAll[Credential](ctx, s, "list credentials",
-		credentialColumns+w.text()+"\nORDER BY credential_name"+p.text(w)+";", w.args...)
+	w := p.Filter("credential_name", ">")
+	return call.SelectAll[Credential](ctx, s.conn, "list credentials",
+		credentialColumns+w.Text()+"\nORDER BY credential_name"+p.Text(w)+";", w.Args...)
 }
 
 const endpointColumns = `SELECT private_endpoint_name, private_endpoint_id, target_server_resource_id, revision
@@ -236,18 +240,18 @@ FROM jobs.private_endpoints`
 
 const endpointQuery = endpointColumns + "\nWHERE private_endpoint_name = @p1;"
 
-// PrivateEndpoint returns a private endpoint. The error is [ErrEndpointNotFound] when none has
-// this name.
+// PrivateEndpoint returns a private endpoint. The error is [dberror.ErrEndpointNotFound] when none
+// has this name.
 func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoint, error) {
-	list, err := selectAll[PrivateEndpoint](ctx, s, "read private endpoint", endpointQuery, name)
-	return onlyRow(list, err, "read private endpoint", ErrEndpointNotFound)
+	list, err := call.SelectAll[PrivateEndpoint](ctx, s.conn, "read private endpoint", endpointQuery, name)
+	return onlyRow(list, err, "read private endpoint", dberror.ErrEndpointNotFound)
 }
 
 // PrivateEndpoints lists the private endpoints by name.
 func (s *Store) PrivateEndpoints(ctx context.Context, p Page[string]) ([]PrivateEndpoint, error) {
-	w := p.filter("private_endpoint_name", ">")
-	return selectAll[PrivateEndpoint](ctx, s, "list private endpoints",
-		endpointColumns+w.text()+"\nORDER BY private_endpoint_name"+p.text(w)+";", w.args...)
+	w := p.Filter("private_endpoint_name", ">")
+	return call.SelectAll[PrivateEndpoint](ctx, s.conn, "list private endpoints",
+		endpointColumns+w.Text()+"\nORDER BY private_endpoint_name"+p.Text(w)+";", w.Args...)
 }
 
 // RunFilter restricts lists of runs, steps and targets. The zero value means all rows.
@@ -269,19 +273,19 @@ func active(list []jobs.Lifecycle) bool {
 
 // add adds the conditions to a filter. Rows end after their creation, so a bound of the end bounds
 // the creation, too: this is what an index on create_time can use.
-func (f RunFilter) add(w *filter) {
+func (f RunFilter) add(w *call.Filter) {
 	if !f.CreatedFrom.IsZero() {
-		w.add("v.create_time >= %s", datetime2(f.CreatedFrom))
+		w.Add("v.create_time >= %s", call.Datetime2(f.CreatedFrom))
 	}
 	if !f.CreatedBefore.IsZero() {
-		w.add("v.create_time < %s", datetime2(f.CreatedBefore))
+		w.Add("v.create_time < %s", call.Datetime2(f.CreatedBefore))
 	}
 	if !f.EndedFrom.IsZero() {
-		w.add("v.end_time >= %s", datetime2(f.EndedFrom))
+		w.Add("v.end_time >= %s", call.Datetime2(f.EndedFrom))
 	}
 	if !f.EndedBefore.IsZero() {
-		at := datetime2(f.EndedBefore)
-		w.add("v.end_time < %s AND v.create_time < %s", at, at)
+		at := call.Datetime2(f.EndedBefore)
+		w.Add("v.end_time < %s AND v.create_time < %s", at, at)
 	}
 	if len(f.Lifecycles) > 0 {
 		in(w, "v.lifecycle", f.Lifecycles)
@@ -289,13 +293,13 @@ func (f RunFilter) add(w *filter) {
 	ended := !f.EndedFrom.IsZero() || !f.EndedBefore.IsZero()
 	switch {
 	case f.Active != nil && *f.Active && ended:
-		w.add("1 = 0") // what is active has not ended
+		w.Add("1 = 0") // what is active has not ended
 	case f.Active != nil && *f.Active:
-		w.add("v.is_active = 1")
+		w.Add("v.is_active = 1")
 	case f.Active != nil || ended:
-		w.add("v.is_active = 0")
+		w.Add("v.is_active = 0")
 	case active(f.Lifecycles): // active runs have an index of their own
-		w.add("v.is_active = 1")
+		w.Add("v.is_active = 1")
 	}
 }
 
@@ -306,10 +310,10 @@ type RunKey struct {
 }
 
 // add adds the condition that a run of the view v is behind the key, unless that is nil.
-func (k *RunKey) add(w *filter) {
+func (k *RunKey) add(w *call.Filter) {
 	if k != nil {
-		at := datetime2(k.Created)
-		w.add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(k.ID))
+		at := call.Datetime2(k.Created)
+		w.Add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(k.ID))
 	}
 }
 
@@ -335,11 +339,11 @@ type StepRunKey struct {
 // the key, unless that is nil.
 const placeOrder = "\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"
 
-func (k *StepRunKey) add(w *filter) {
+func (k *StepRunKey) add(w *call.Filter) {
 	if k == nil {
 		return
 	}
-	w.add(`(v.step_id > %s
+	w.Add(`(v.step_id > %s
         OR (v.step_id = %s
             AND (v.target_server_name > %s
                 OR (v.target_server_name = %s
@@ -355,15 +359,15 @@ INNER JOIN jobs.jobstep_versions AS n ON n.job_id = v.job_id AND n.job_version =
 
 // StepRuns lists the steps of a run by their positions. A name restricts to the step of this name.
 func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f RunFilter, p Page[int]) ([]StepRun, error) {
-	w := p.filter("v.step_id", ">")
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
-	w.add("v.target_type = N'TargetGroup'")
+	w := p.Filter("v.step_id", ">")
+	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
+	w.Add("v.target_type = N'TargetGroup'")
 	if stepName != "" {
-		w.add("n.step_name = %s", stepName)
+		w.Add("n.step_name = %s", stepName)
 	}
 	f.add(w)
-	return selectAll[StepRun](ctx, s, "list steps of a run",
-		`SELECT `+stepRunColumns+w.text()+"\nORDER BY v.step_id"+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
+	return call.SelectAll[StepRun](ctx, s.conn, "list steps of a run",
+		`SELECT `+stepRunColumns+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+"\nOPTION ("+smallGrant+");", w.Args...)
 }
 
 // TargetRuns lists the targets of a run by step, server and database. A name
@@ -374,16 +378,16 @@ func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f R
 func (s *Store) TargetRuns(
 	ctx context.Context, id uuid.UUID, stepName string, target uuid.UUID, f RunFilter, p Page[StepRunKey],
 ) ([]StepRun, error) {
-	w := newFilter(p.Top)
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
-	w.add("v.target_type IN (N'SqlDatabase', N'Endpoint')")
+	w := call.NewFilter(p.Top)
+	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
+	w.Add("v.target_type IN (N'SqlDatabase', N'Endpoint')")
 	if stepName != "" {
-		w.add("n.step_name = %s", stepName)
+		w.Add("n.step_name = %s", stepName)
 	}
 	if target != uuid.Nil {
-		w.add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
+		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
 	}
 	f.add(w)
 	p.After.add(w)
-	return selectAll[StepRun](ctx, s, "list targets of a run", `SELECT `+stepRunColumns+w.text()+placeOrder+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
+	return call.SelectAll[StepRun](ctx, s.conn, "list targets of a run", `SELECT `+stepRunColumns+w.Text()+placeOrder+p.Text(w)+"\nOPTION ("+smallGrant+");", w.Args...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -52,7 +53,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		require.True(t, system.System)
 		require.Equal(t, "System", system.Origin)
 		_, err = c.JobDetail(ctx, "nope")
-		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 
 		groups, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
 		require.NoError(t, err)
@@ -74,7 +75,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		require.Empty(t, group.Members)
 		require.Equal(t, "g", group.Name)
 		_, err = c.TargetGroup(ctx, "nope")
-		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 
 		versions, err := c.JobVersions(ctx, "a", controldb.Page[int]{After: ptr(0), Top: 2})
 		require.NoError(t, err)
@@ -90,7 +91,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		require.NoError(t, err)
 		require.Equal(t, "y", step.StepName)
 		_, err = c.JobStep(ctx, "a", nil, "nope")
-		require.ErrorIs(t, err, controldb.ErrStepNotFound)
+		require.ErrorIs(t, err, dberror.ErrStepNotFound)
 	})
 }
 
@@ -146,7 +147,7 @@ func TestPagesOfRuns(t *testing.T) {
 		run, err := c.RunOf(ctx, "J", first)
 		require.NoError(t, err)
 		_, err = c.RunOf(ctx, "k", first)
-		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		require.ErrorIs(t, err, dberror.ErrExecutionNotFound)
 		for name, test := range map[string]struct {
 			filter controldb.RunFilter
 			want   []uuid.UUID

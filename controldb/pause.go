@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Identity is the row of the view jobs.control_database: which control database this is, and
@@ -36,11 +39,11 @@ FROM jobs.control_database AS c;`
 
 // Identity reads the identity of the control database. With an earlier schema it is the zero value.
 func (s *Store) Identity(ctx context.Context) (Identity, error) {
-	list, err := selectAll[Identity](ctx, s, "read the identity of the control database", identityText)
-	if NumberOf(err) != 0 {
+	list, err := call.SelectAll[Identity](ctx, s.conn, "read the identity of the control database", identityText)
+	if dberror.NumberOf(err) != 0 {
 		version, versionErr := s.SchemaVersion(ctx)
 		switch {
-		case errors.Is(versionErr, ErrNotInstalled):
+		case errors.Is(versionErr, dberror.ErrNotInstalled):
 			return Identity{}, versionErr
 		case versionErr == nil && version < incarnationsVersion:
 			return Identity{}, nil
@@ -59,17 +62,17 @@ func (s *Store) Identity(ctx context.Context) (Identity, error) {
 // end. A second call changes the reason.
 func (s *Store) Pause(ctx context.Context, reason string) error {
 	return s.sinceIncarnations(ctx,
-		s.exec(ctx, "pause the control database", newCall("jobs.sp_pause_control_database").optText("reason", reason)))
+		s.conn.Exec(ctx, "pause the control database", call.New("jobs.sp_pause_control_database").OptText("reason", reason)))
 }
 
 // Resume ends a pause. Instants of schedules before skipUntil will be recorded as skipped instead
 // of run; zero skips none for this reason.
 func (s *Store) Resume(ctx context.Context, skipUntil time.Time) error {
-	c := newCall("jobs.sp_resume_control_database")
+	c := call.New("jobs.sp_resume_control_database")
 	if !skipUntil.IsZero() {
-		c.in("skip_until", skipUntil.UTC())
+		c.In("skip_until", skipUntil.UTC())
 	}
-	return s.sinceIncarnations(ctx, s.exec(ctx, "resume the control database", c))
+	return s.sinceIncarnations(ctx, s.conn.Exec(ctx, "resume the control database", c))
 }
 
 // Restored is the state of a control database after AfterRestore.
@@ -112,16 +115,16 @@ type RestoredRun struct {
 // all terms. It lists at most limit schedules and runs that would go on.
 func (s *Store) AfterRestore(ctx context.Context, limit int) (Restored, error) {
 	var r Restored
-	err := s.query(ctx, "make the restored control database safe", newCall("jobs.sp_after_restore").in("max", int64(limit)),
-		scanOne(&r.Incarnation, &r.PausedAt, &r.PauseReason, &r.Terms, &r.DueSchedules, &r.ActiveRuns),
-		into(&r.Due), into(&r.Runs))
+	err := s.conn.Query(ctx, "make the restored control database safe", call.New("jobs.sp_after_restore").In("max", int64(limit)),
+		call.ScanOne(&r.Incarnation, &r.PausedAt, &r.PauseReason, &r.Terms, &r.DueSchedules, &r.ActiveRuns),
+		call.Into(&r.Due), call.Into(&r.Runs))
 	return r, s.sinceIncarnations(ctx, err)
 }
 
 // sinceIncarnations returns the error of a call, which is a *[SchemaVersionError] if the schema is
 // too old for the procedure: a restored backup may have the schema of an earlier release.
 func (s *Store) sinceIncarnations(ctx context.Context, err error) error {
-	if !errors.Is(err, ErrNotInstalled) {
+	if !errors.Is(err, dberror.ErrNotInstalled) {
 		return err
 	}
 	if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < incarnationsVersion {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 )
@@ -38,8 +39,8 @@ EXEC jobs.sp_start_job N'j';`)
 		require.Equal(t, []int{1, 0, 1}, []int{r.Terms, r.DueSchedules, r.ActiveRuns})
 		require.Equal(t, "j", r.Runs[0].JobName)
 		_, err = c.Pass(ctx, controldb.PassRequest{Term: old.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
-		require.ErrorIs(t, err, controldb.ErrIncarnation)
-		require.ErrorIs(t, err, controldb.ErrTermEnded, "so the agent starts another term")
+		require.ErrorIs(t, err, dberror.ErrIncarnation)
+		require.ErrorIs(t, err, dberror.ErrTermEnded, "so the agent starts another term")
 		i, err := c.Identity(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []any{true, before.DatabaseID, r.Incarnation}, []any{i.Paused(), i.DatabaseID, i.Incarnation})
@@ -129,7 +130,7 @@ func TestPauseNeedsMigration(t *testing.T) {
 		c := version(t, env, earlier.Version28)
 		_, err := c.AfterRestore(t.Context(), 10)
 		for _, err := range []error{err, c.Pause(t.Context(), ""), c.Resume(t.Context(), time.Time{})} {
-			require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+			require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 			require.ErrorContains(t, err, `the control schema has version 28 and this program needs `)
 			require.ErrorContains(t, err, `run "jobagent db migrate"`)
 		}

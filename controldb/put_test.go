@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -14,12 +15,12 @@ import (
 func TestPutReadsInItsTransaction(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `DROP VIEW jobs.job_details`)
-		for name, caller := range map[string]*controldb.Caller{
-			"login": nil, "cli": {Door: controldb.DoorCLI}, "role": {Role: "jobs_author", Door: controldb.DoorREST, Name: "a"},
+		for name, by := range map[string]*caller.Caller{
+			"login": nil, "cli": {Door: caller.DoorCLI}, "role": {Role: "jobs_author", Door: caller.DoorREST, Name: "a"},
 		} {
 			ctx := t.Context()
-			if caller != nil {
-				ctx = controldb.WithCaller(ctx, *caller)
+			if by != nil {
+				ctx = caller.With(ctx, *by)
 			}
 			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
 			require.ErrorContains(t, err, "job_details", name)
@@ -31,10 +32,10 @@ func TestPutReadsInItsTransaction(t *testing.T) {
 // TestPutWithCallers: whoever calls gets the object as the call left it.
 func TestPutWithCallers(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		for name, caller := range map[string]controldb.Caller{
-			"cli": {Door: controldb.DoorCLI}, "role": {Role: "jobs_author", Door: controldb.DoorREST, Name: "a"},
+		for name, by := range map[string]caller.Caller{
+			"cli": {Door: caller.DoorCLI}, "role": {Role: "jobs_author", Door: caller.DoorREST, Name: "a"},
 		} {
-			ctx := controldb.WithCaller(t.Context(), caller)
+			ctx := caller.With(t.Context(), by)
 			members := []targets.Member{{Kind: "SqlDatabase", Server: "s", Database: "b"}, {Kind: "SqlDatabase", Server: "s", Database: "a"}}
 			group, err := c.SetTargetGroup(ctx, name, members, nil)
 			require.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -29,18 +31,18 @@ type QuestionSpec struct {
 
 // AskQuestion asks a question, which an agent carries out, and returns its id.
 func (s *Store) AskQuestion(ctx context.Context, q QuestionSpec) (id int64, err error) {
-	c := newCall("jobs.sp_ask_question").in("target_group_name", q.TargetGroup).in("question", q.Text).
-		optText("credential_name", q.Credential)
-	opt(c, "max_rows", q.MaxRows)
-	opt(c, "max_rows_of_target", q.MaxRowsOfTarget)
-	opt(c, "timeout_seconds", q.TimeoutSeconds)
-	err = s.exec(ctx, "ask a question", c.out("question_id", &id))
+	c := call.New("jobs.sp_ask_question").In("target_group_name", q.TargetGroup).In("question", q.Text).
+		OptText("credential_name", q.Credential)
+	call.Opt(c, "max_rows", q.MaxRows)
+	call.Opt(c, "max_rows_of_target", q.MaxRowsOfTarget)
+	call.Opt(c, "timeout_seconds", q.TimeoutSeconds)
+	err = s.conn.Exec(ctx, "ask a question", c.Out("question_id", &id))
 	return id, err
 }
 
-// CancelQuestion cancels a question. It returns [ErrQuestionNotFound] if there is none.
+// CancelQuestion cancels a question. It returns [dberror.ErrQuestionNotFound] if there is none.
 func (s *Store) CancelQuestion(ctx context.Context, id int64) error {
-	return s.exec(ctx, "cancel a question", newCall("jobs.sp_cancel_question").in("question_id", id))
+	return s.conn.Exec(ctx, "cancel a question", call.New("jobs.sp_cancel_question").In("question_id", id))
 }
 
 // AskedQuestion is a row of the view jobs.questions.
@@ -85,18 +87,18 @@ FROM jobs.questions AS q
 
 // Questions lists at most limit questions, the latest first.
 func (s *Store) Questions(ctx context.Context, limit int) ([]AskedQuestion, error) {
-	return selectAll[AskedQuestion](withName(ctx), s, "list questions",
+	return call.SelectAll[AskedQuestion](call.WithName(ctx), s.conn, "list questions",
 		"SELECT TOP (@p1)"+selectQuestions+"ORDER BY q.question_id DESC;", limit)
 }
 
-// Question returns a question, or [ErrQuestionNotFound].
+// Question returns a question, or [dberror.ErrQuestionNotFound].
 func (s *Store) Question(ctx context.Context, id int64) (AskedQuestion, error) {
-	list, err := selectAll[AskedQuestion](withName(ctx), s, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
+	list, err := call.SelectAll[AskedQuestion](call.WithName(ctx), s.conn, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
 	if err != nil {
 		return AskedQuestion{}, err
 	}
 	if len(list) == 0 {
-		return AskedQuestion{}, ErrQuestionNotFound
+		return AskedQuestion{}, dberror.ErrQuestionNotFound
 	}
 	return list[0], nil
 }
@@ -138,14 +140,14 @@ type QuestionError struct {
 // QuestionShapes returns the shapes of the answers to a question. There are none for whoever may
 // not read them.
 func (s *Store) QuestionShapes(ctx context.Context, id int64) ([]QuestionShape, error) {
-	return selectAll[QuestionShape](withName(ctx), s, "read the shapes of answers",
+	return call.SelectAll[QuestionShape](call.WithName(ctx), s.conn, "read the shapes of answers",
 		"SELECT s.shape, s.result_set, s.columns FROM jobs.question_shapes AS s WHERE s.question_id = @p1 ORDER BY s.shape;", id)
 }
 
 // QuestionRows returns at most limit rows of the answers to a question, after a row, in their
 // order.
 func (s *Store) QuestionRows(ctx context.Context, id int64, after, limit int) ([]QuestionRow, error) {
-	return selectAll[QuestionRow](withName(ctx), s, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
+	return call.SelectAll[QuestionRow](call.WithName(ctx), s.conn, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
 FROM jobs.question_rows AS r
 WHERE r.question_id = @p1 AND r.row_number > @p2
 ORDER BY r.row_number;`, id, after, limit)
@@ -153,7 +155,7 @@ ORDER BY r.row_number;`, id, after, limit)
 
 // QuestionErrors returns why databases have not answered, the error of the most databases first.
 func (s *Store) QuestionErrors(ctx context.Context, id int64) ([]QuestionError, error) {
-	return selectAll[QuestionError](withName(ctx), s, "read the errors of a question",
+	return call.SelectAll[QuestionError](call.WithName(ctx), s.conn, "read the errors of a question",
 		"SELECT e.message, e.error_class, e.targets, e.target_names FROM jobs.question_errors AS e WHERE e.question_id = @p1 ORDER BY e.error_group;", id)
 }
 
@@ -174,7 +176,7 @@ type ClaimedQuestion struct {
 func (s *Store) ClaimQuestion(ctx context.Context, term TermID) (*ClaimedQuestion, error) {
 	var found []ClaimedQuestion
 	var paused []uuid.UUID
-	err := s.query(ctx, "claim a question", newCall("jobs_internal.claim_question").forTerm(term), into(&found), into(&paused))
+	err := s.conn.Query(ctx, "claim a question", forTerm(call.New("jobs_internal.claim_question"), term), call.Into(&found), call.Into(&paused))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -189,7 +191,7 @@ func (s *Store) ClaimQuestion(ctx context.Context, term TermID) (*ClaimedQuestio
 // GroupMembers returns the members of the target group of a question. A group that was deleted has
 // none.
 func (s *Store) GroupMembers(ctx context.Context, group uuid.UUID) ([]targets.Member, error) {
-	return s.members(ctx, newCall("jobs_internal.get_members").in("task_id", nil).in("target_group_id", mssqldb.UniqueIdentifier(group)))
+	return s.members(ctx, call.New("jobs_internal.get_members").In("task_id", nil).In("target_group_id", mssqldb.UniqueIdentifier(group)))
 }
 
 // AnswerVerdict says whether the agent may go on with a question.
@@ -247,13 +249,13 @@ type RecordedError struct {
 	Names   []string `json:"target_names"`
 }
 
-// RecordAnswers records answers, and says whether the agent may go on. It returns [ErrTermEnded]
-// when the term has ended.
+// RecordAnswers records answers, and says whether the agent may go on. It returns
+// [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) RecordAnswers(ctx context.Context, term TermID, a RecordedAnswers) (verdict AnswerVerdict, err error) {
-	c := newCall("jobs_internal.record_answers").forTerm(term).in("question_id", a.Question).
-		in("answered", int64(a.Answered)).in("failed", int64(a.Failed)).in("paused", int64(a.Paused)).
-		in("is_cut", a.Cut).in("is_ended", a.Ended).optText("error", a.Error)
-	opt(c, "targets", a.Targets)
+	c := forTerm(call.New("jobs_internal.record_answers"), term).In("question_id", a.Question).
+		In("answered", int64(a.Answered)).In("failed", int64(a.Failed)).In("paused", int64(a.Paused)).
+		In("is_cut", a.Cut).In("is_ended", a.Ended).OptText("error", a.Error)
+	call.Opt(c, "targets", a.Targets)
 	for _, list := range []struct {
 		name   string
 		values any
@@ -266,8 +268,8 @@ func (s *Store) RecordAnswers(ctx context.Context, term TermID, a RecordedAnswer
 		if err != nil {
 			return "", fmt.Errorf("record answers: %w", err)
 		}
-		c.in(list.name, string(text))
+		c.In(list.name, string(text))
 	}
-	err = s.query(ctx, "record answers", c, scanOne(&verdict))
+	err = s.conn.Query(ctx, "record answers", c, call.ScanOne(&verdict))
 	return verdict, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -56,10 +57,10 @@ func TestIsTransient(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[int32]bool{40613: true, 40501: true, 1205: true, 50100: false, 2627: false, 229: false} {
 		err := fmt.Errorf("call: %w", mssqldb.Error{Number: number})
-		require.Equal(t, want, controldb.IsTransient(err), "%d", number)
+		require.Equal(t, want, dberror.IsTransient(err), "%d", number)
 	}
-	require.False(t, controldb.IsTransient(controldb.ErrUnreachable))
-	require.False(t, controldb.IsTransient(nil))
+	require.False(t, dberror.IsTransient(dberror.ErrUnreachable))
+	require.False(t, dberror.IsTransient(nil))
 }
 
 // A call that has no answer in time is told once; a quick one is not.

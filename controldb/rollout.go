@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -234,32 +235,32 @@ type RolloutFilter struct {
 
 // Rollouts lists roll-outs, the latest first.
 func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) ([]Rollout, error) {
-	w := newFilter(p.Top)
+	w := call.NewFilter(p.Top)
 	for _, one := range []struct {
 		column string
 		id     uuid.UUID
 	}{{"v.job_execution_id", f.ID}, {"v.undo_of", f.UndoOf}} {
 		if one.id != uuid.Nil {
-			w.add(one.column+" = %s", mssqldb.UniqueIdentifier(one.id))
+			w.Add(one.column+" = %s", mssqldb.UniqueIdentifier(one.id))
 		}
 	}
 	if f.JobName != "" {
-		w.add("v.job_name = %s", f.JobName)
+		w.Add("v.job_name = %s", f.JobName)
 	}
 	if f.Active {
-		w.add("v.ended_at IS NULL")
+		w.Add("v.ended_at IS NULL")
 	}
 	if len(f.States) > 0 {
 		in(w, "v.state", f.States)
 	}
 	if p.After != nil {
-		at := datetime2(p.After.Created)
-		w.add("v.created_at <= %s AND (v.created_at < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(p.After.ID))
+		at := call.Datetime2(p.After.Created)
+		w.Add("v.created_at <= %s AND (v.created_at < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(p.After.ID))
 	}
-	return selectAll[Rollout](ctx, s, "list roll-outs", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version, v.state,
+	return call.SelectAll[Rollout](ctx, s.conn, "list roll-outs", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version, v.state,
     v.wave, v.waves, v.wave_name, v.targets, v.succeeded, v.failed, v.unknown, v.unreached, v.left_out, v.created_at, v.started_by, v.paused_at, v.paused_by,
     v.pause_reason, v.reason, v.deadline_at, v.next_event, v.next_event_at, v.undo_of, v.undo_job_name, v.ended_at
-FROM jobs.rollouts AS v`+w.text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.args...)
+FROM jobs.rollouts AS v`+w.Text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.Text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.Args...)
 }
 
 // Rollout reads a roll-out by the ID of its run. The error is [ErrRolloutNotFound] if the run is no
@@ -278,7 +279,7 @@ FROM jobs.rollout_waves AS v`
 
 // RolloutWaves lists the waves of a roll-out in their order; none before its targets are assigned.
 func (s *Store) RolloutWaves(ctx context.Context, rollout uuid.UUID) ([]RolloutWave, error) {
-	return selectAll[RolloutWave](ctx, s, "list the waves of a roll-out", waveColumns+`
+	return call.SelectAll[RolloutWave](ctx, s.conn, "list the waves of a roll-out", waveColumns+`
 WHERE v.job_execution_id = @p1
 ORDER BY v.wave;`, mssqldb.UniqueIdentifier(rollout))
 }
@@ -300,25 +301,25 @@ type RolloutTargetFilter struct {
 func (s *Store) RolloutTargets(
 	ctx context.Context, rollout uuid.UUID, f RolloutTargetFilter, p Page[RolloutTargetKey],
 ) ([]RolloutTarget, error) {
-	w := newFilter(p.Top)
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(rollout))
+	w := call.NewFilter(p.Top)
+	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(rollout))
 	if f.Wave != nil {
-		w.add("v.wave = %s", *f.Wave)
+		w.Add("v.wave = %s", *f.Wave)
 	}
 	if len(f.States) > 0 {
 		in(w, "v.state", f.States)
 	}
 	if f.Probed {
-		w.add("(v.probe_rows IS NOT NULL OR v.probe_before IS NOT NULL)")
+		w.Add("(v.probe_rows IS NOT NULL OR v.probe_before IS NOT NULL)")
 	}
 	if k := p.After; k != nil {
-		w.add("v.wave >= %s AND (v.wave > %s OR v.place > %s OR (v.place = %s AND v.target_id > %s))",
+		w.Add("v.wave >= %s AND (v.wave > %s OR v.place > %s OR (v.place = %s AND v.target_id > %s))",
 			k.Wave, k.Wave, k.Place, k.Place, mssqldb.UniqueIdentifier(k.TargetID))
 	}
-	return selectAll[RolloutTarget](ctx, s, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
+	return call.SelectAll[RolloutTarget](ctx, s.conn, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
     v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id, v.preflight, v.probe_rows, CAST(v.probe_value AS FLOAT) AS probe_value,
     CAST(v.probe_before AS FLOAT) AS probe_before
-FROM jobs.rollout_targets AS v`+w.text()+"\nORDER BY v.wave, v.place, v.target_id"+p.text(w)+";", w.args...)
+FROM jobs.rollout_targets AS v`+w.Text()+"\nORDER BY v.wave, v.place, v.target_id"+p.Text(w)+";", w.Args...)
 }
 
 // PreflightProgress counts the checks of a wave's preflight, one of each target for each step, and
@@ -340,7 +341,7 @@ func (s *Store) PreflightProgress(ctx context.Context, w RolloutWave) (ended, al
 // ended run that had them, in the order of the waves; at most top. Only the latest 20 ended runs
 // before the roll-out are examined.
 func (s *Store) RolloutFailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]RolloutTarget, error) {
-	return selectAll[RolloutTarget](ctx, s, "list targets that failed before", `WITH earlier AS (
+	return call.SelectAll[RolloutTarget](ctx, s.conn, "list targets that failed before", `WITH earlier AS (
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
@@ -372,7 +373,7 @@ OPTION (RECOMPILE, `+smallGrant+`);`, mssqldb.UniqueIdentifier(rollout), top)
 // RolloutUsual returns the median duration of the targets of earlier runs of a roll-out's job: of
 // at most 1,000 that succeeded in the latest 20 ended runs. It is negative if there are none.
 func (s *Store) RolloutUsual(ctx context.Context, rollout uuid.UUID) (time.Duration, error) {
-	list, err := selectAll[int64](ctx, s, "read usual durations", `WITH earlier AS (
+	list, err := call.SelectAll[int64](ctx, s.conn, "read usual durations", `WITH earlier AS (
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
@@ -404,50 +405,50 @@ OPTION (RECOMPILE, `+smallGrant+`);`, mssqldb.UniqueIdentifier(rollout))
 
 // ApproveRollout approves a wave of a roll-out, by name; the empty name is the wave that waits.
 func (s *Store) ApproveRollout(ctx context.Context, rollout uuid.UUID, wave, comment string) error {
-	return s.exec(ctx, "approve the roll-out", newCall("jobs.sp_approve_rollout").in("job_execution_id", rollout).optText("wave", wave).optText("comment", comment))
+	return s.conn.Exec(ctx, "approve the roll-out", call.New("jobs.sp_approve_rollout").In("job_execution_id", rollout).OptText("wave", wave).OptText("comment", comment))
 }
 
 // RejectRollout refuses the approval of a roll-out: it pauses with the reason.
 func (s *Store) RejectRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
-	return s.exec(ctx, "reject the roll-out", newCall("jobs.sp_reject_rollout").in("job_execution_id", rollout).in("reason", reason))
+	return s.conn.Exec(ctx, "reject the roll-out", call.New("jobs.sp_reject_rollout").In("job_execution_id", rollout).In("reason", reason))
 }
 
 // PauseRollout pauses a roll-out: no target and no wave starts until it is resumed.
 func (s *Store) PauseRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
-	return s.exec(ctx, "pause the roll-out", newCall("jobs.sp_pause_rollout").in("job_execution_id", rollout).optText("reason", reason))
+	return s.conn.Exec(ctx, "pause the roll-out", call.New("jobs.sp_pause_rollout").In("job_execution_id", rollout).OptText("reason", reason))
 }
 
 // ResumeRollout ends the pause of a roll-out.
 func (s *Store) ResumeRollout(ctx context.Context, rollout uuid.UUID) error {
-	return s.exec(ctx, "resume the roll-out", newCall("jobs.sp_resume_rollout").in("job_execution_id", rollout))
+	return s.conn.Exec(ctx, "resume the roll-out", call.New("jobs.sp_resume_rollout").In("job_execution_id", rollout))
 }
 
 // AbortRollout ends a roll-out: it starts nothing more.
 func (s *Store) AbortRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
-	return s.exec(ctx, "abort the roll-out", newCall("jobs.sp_abort_rollout").in("job_execution_id", rollout).optText("reason", reason))
+	return s.conn.Exec(ctx, "abort the roll-out", call.New("jobs.sp_abort_rollout").In("job_execution_id", rollout).OptText("reason", reason))
 }
 
 // RetryRolloutWave runs again what did not succeed in the wave whose gate has failed, and then its
 // gates again.
 func (s *Store) RetryRolloutWave(ctx context.Context, rollout uuid.UUID) error {
-	return s.exec(ctx, "retry the wave", newCall("jobs.sp_retry_rollout_wave").in("job_execution_id", rollout))
+	return s.conn.Exec(ctx, "retry the wave", call.New("jobs.sp_retry_rollout_wave").In("job_execution_id", rollout))
 }
 
 // SkipRolloutWave skips a wave, by name. The empty name is the current wave if its gate has failed,
 // else the next one.
 func (s *Store) SkipRolloutWave(ctx context.Context, rollout uuid.UUID, wave string) error {
-	return s.exec(ctx, "skip the wave", newCall("jobs.sp_skip_rollout_wave").in("job_execution_id", rollout).optText("wave", wave))
+	return s.conn.Exec(ctx, "skip the wave", call.New("jobs.sp_skip_rollout_wave").In("job_execution_id", rollout).OptText("wave", wave))
 }
 
 // MoveRolloutTarget moves a pending target to a pending wave, by name; the empty name is the last
 // wave.
 func (s *Store) MoveRolloutTarget(ctx context.Context, rollout uuid.UUID, target targets.Target, wave string) error {
-	return s.exec(ctx, "move the target", newCall("jobs.sp_move_rollout_target").in("job_execution_id", rollout).in("target_id", target.ID).optText("wave", wave))
+	return s.conn.Exec(ctx, "move the target", call.New("jobs.sp_move_rollout_target").In("job_execution_id", rollout).In("target_id", target.ID).OptText("wave", wave))
 }
 
 // ExtendRolloutBake makes the bake of the current wave longer.
 func (s *Store) ExtendRolloutBake(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
-	return s.exec(ctx, "extend the bake", newCall("jobs.sp_extend_rollout_bake").in("job_execution_id", rollout).in("seconds", seconds(by)))
+	return s.conn.Exec(ctx, "extend the bake", call.New("jobs.sp_extend_rollout_bake").In("job_execution_id", rollout).In("seconds", call.Seconds(by)))
 }
 
 // HasDeadline reports whether the roll-out has a deadline, or has paused at the one that it had.
@@ -456,8 +457,8 @@ func (r Rollout) HasDeadline() bool { return !r.DeadlineAt.IsZero() || r.PausedB
 // ExtendRolloutDeadline gives a roll-out more time until its deadline. One that has paused there
 // stays paused.
 func (s *Store) ExtendRolloutDeadline(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
-	return s.exec(ctx, "extend the deadline",
-		newCall("jobs.sp_extend_rollout_deadline").in("job_execution_id", rollout).in("seconds", seconds(by)))
+	return s.conn.Exec(ctx, "extend the deadline",
+		call.New("jobs.sp_extend_rollout_deadline").In("job_execution_id", rollout).In("seconds", call.Seconds(by)))
 }
 
 // UndoRequest is the argument of UndoRollout.
@@ -478,9 +479,9 @@ func (s *Store) UndoRollout(ctx context.Context, req UndoRequest) (uuid.UUID, er
 	if req.ID == uuid.Nil {
 		req.ID = uuid.New() // generated here for the reason given in StartJob
 	}
-	c := newCall("jobs.sp_undo_rollout").in("job_execution_id", req.Rollout).optText("only", req.Only).in("force", req.Force).in("hold", req.Hold).
-		in("new_job_execution_id", req.ID)
-	if err := s.exec(ctx, "undo the roll-out", c); err != nil {
+	c := call.New("jobs.sp_undo_rollout").In("job_execution_id", req.Rollout).OptText("only", req.Only).In("force", req.Force).In("hold", req.Hold).
+		In("new_job_execution_id", req.ID)
+	if err := s.conn.Exec(ctx, "undo the roll-out", c); err != nil {
 		return uuid.Nil, err
 	}
 	return req.ID, nil

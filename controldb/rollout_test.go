@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -266,7 +267,7 @@ func (c *control) undo(t *testing.T, rt *rapid.T, term controldb.TermID, run uui
 WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p) ORDER BY t.database_name`, only)
 	undo, err := c.UndoRollout(t.Context(), controldb.UndoRequest{Rollout: run, ID: uuid.New(), Only: only})
 	if len(want) == 0 {
-		require.Contains(t, []int32{50194, 50195}, controldb.NumberOf(err), err) // 50194: it has not read its plan
+		require.Contains(t, []int32{50194, 50195}, dberror.NumberOf(err), err) // 50194: it has not read its plan
 		return
 	}
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -201,8 +202,8 @@ const (
 	RunStates
 )
 
-// Run reads a run with its steps and some parts, in one call. The error is [ErrExecutionNotFound]
-// when no run has this ID.
+// Run reads a run with its steps and some parts, in one call. The error is
+// [dberror.ErrExecutionNotFound] when no run has this ID.
 func (s *Store) Run(ctx context.Context, id uuid.UUID, parts ...RunPart) (Run, error) {
 	const op = "read the run"
 	var (
@@ -211,13 +212,13 @@ func (s *Store) Run(ctx context.Context, id uuid.UUID, parts ...RunPart) (Run, e
 		marks  []TargetMark
 		states []StateCount
 	)
-	sets := []func(*sqlx.Rows) error{into(&heads), into(&steps), into(&marks)}
+	sets := []func(*sqlx.Rows) error{call.Into(&heads), call.Into(&steps), call.Into(&marks)}
 	if slices.Contains(parts, RunStates) {
-		sets = append(sets, into(&states))
+		sets = append(sets, call.Into(&states))
 	}
-	c := newCall("jobs.sp_get_run").in("job_execution_id", id).in("marks", slices.Contains(parts, RunMarks)).
-		in("states", slices.Contains(parts, RunStates))
-	if err := s.query(ctx, op, c, sets...); err != nil {
+	c := call.New("jobs.sp_get_run").In("job_execution_id", id).In("marks", slices.Contains(parts, RunMarks)).
+		In("states", slices.Contains(parts, RunStates))
+	if err := s.conn.Query(ctx, op, c, sets...); err != nil {
 		return Run{}, err
 	}
 	if len(heads) != 1 {
@@ -304,8 +305,8 @@ type Hold struct {
 // RunTargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number
 // of characters, at most 4,000.
 func (s *Store) RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]WatchedTarget, error) {
-	return s.runTargets(ctx, newCall("jobs.sp_get_run_targets").in("job_execution_id", run).in("step_id", step).
-		in("max_length", messageLength))
+	return s.runTargets(ctx, call.New("jobs.sp_get_run_targets").In("job_execution_id", run).In("step_id", step).
+		In("max_length", messageLength))
 }
 
 // RunTargetsByID lists targets of a run, as RunTargetsOfStep does. IDs that the run does not have
@@ -315,13 +316,13 @@ func (s *Store) RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, 
 	if err != nil {
 		return nil, fmt.Errorf("encode ids: %w", err)
 	}
-	return s.runTargets(ctx, newCall("jobs.sp_get_run_targets").in("job_execution_id", run).in("ids", string(list)).
-		in("max_length", messageLength))
+	return s.runTargets(ctx, call.New("jobs.sp_get_run_targets").In("job_execution_id", run).In("ids", string(list)).
+		In("max_length", messageLength))
 }
 
-func (s *Store) runTargets(ctx context.Context, c *call) ([]WatchedTarget, error) {
+func (s *Store) runTargets(ctx context.Context, c *call.Call) ([]WatchedTarget, error) {
 	var list []WatchedTarget
-	if err := s.query(ctx, "list targets of the run", c, into(&list)); err != nil {
+	if err := s.conn.Query(ctx, "list targets of the run", c, call.Into(&list)); err != nil {
 		return nil, err
 	}
 	return list, nil

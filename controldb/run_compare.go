@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -114,7 +115,7 @@ type ChangeCount struct {
 //
 // Plan: the targets of both runs once by UQ_target_executions_target_id, and a hash aggregate.
 func (s *Store) CompareRuns(ctx context.Context, run, with uuid.UUID) (map[Change]int, error) {
-	list, err := selectAll[ChangeCount](ctx, s, "compare runs", compared+`SELECT p.change, COUNT(*) AS total
+	list, err := call.SelectAll[ChangeCount](ctx, s.conn, "compare runs", compared+`SELECT p.change, COUNT(*) AS total
 FROM pairs AS p
 GROUP BY p.change;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(with))
 	if err != nil {
@@ -131,7 +132,7 @@ GROUP BY p.change;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(wit
 // step, server and database; top of them behind the first skip ones. It reads all targets of both
 // runs for every page.
 func (s *Store) ComparedTargets(ctx context.Context, run, with uuid.UUID, change Change, skip, top int) ([]ComparedTarget, error) {
-	return selectAll[ComparedTarget](ctx, s, "list compared targets", compared+`SELECT p.change, p.step_name, p.target_id, p.target_server_name,
+	return call.SelectAll[ComparedTarget](ctx, s.conn, "list compared targets", compared+`SELECT p.change, p.step_name, p.target_id, p.target_server_name,
     p.target_database_name, p.step_id, p.lifecycle, p.ms, p.error_number, p.last_message, p.step_before, p.lifecycle_before, p.ms_before,
     p.error_before
 FROM pairs AS p
@@ -160,7 +161,7 @@ func (s *Store) ChangedSteps(ctx context.Context, jobID uuid.UUID, from, to int)
 	if from == to {
 		return nil, nil
 	}
-	return selectAll[ChangedStep](ctx, s, "list changed steps", `SELECT COALESCE(b.step_name, a.step_name) AS step_name,
+	return call.SelectAll[ChangedStep](ctx, s.conn, "list changed steps", `SELECT COALESCE(b.step_name, a.step_name) AS step_name,
     CASE WHEN a.step_name IS NULL THEN N'Added' WHEN b.step_name IS NULL THEN N'Removed' ELSE N'Changed' END AS change
 FROM (
     SELECT v.step_id, v.step_name, v.command_type, v.command, v.credential_name, v.target_group_name

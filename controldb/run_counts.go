@@ -3,6 +3,8 @@ package controldb
 import (
 	"context"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // runCountsDelay is how old an end or a skip is when [Store.RunCounts] counts it. Its time is that
@@ -27,7 +29,7 @@ type RunCounts struct {
 // only. The cost depends on the number of active runs and of those that have ended since.
 func (s *Store) RunCounts(ctx context.Context, since time.Time) (RunCounts, error) {
 	const op = "count runs"
-	now, err := selectAll[time.Time](ctx, s, op, "SELECT SYSUTCDATETIME() AS now;")
+	now, err := call.SelectAll[time.Time](ctx, s.conn, op, "SELECT SYSUTCDATETIME() AS now;")
 	if err != nil {
 		return RunCounts{}, err
 	}
@@ -39,11 +41,11 @@ func (s *Store) RunCounts(ctx context.Context, since time.Time) (RunCounts, erro
 	if since.IsZero() {
 		since = c.Until
 	}
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		Kind  string `db:"kind"`
 		Name  string `db:"name"`
 		Count int64  `db:"total"`
-	}](ctx, s, op, `SELECT N'active' AS kind, r.lifecycle AS name, COUNT_BIG(*) AS total
+	}](ctx, s.conn, op, `SELECT N'active' AS kind, r.lifecycle AS name, COUNT_BIG(*) AS total
 FROM jobs_internal.run_states AS r
 WHERE r.is_active = 1
 GROUP BY r.lifecycle
@@ -56,7 +58,7 @@ UNION ALL
 SELECT N'skips' AS kind, k.cause AS name, SUM(CAST(k.skipped AS BIGINT)) AS total
 FROM jobs_internal.skip_counts AS k
 WHERE k.recorded_at > @p1 AND k.recorded_at <= @p2
-GROUP BY k.cause;`, datetime2(since), datetime2(c.Until))
+GROUP BY k.cause;`, call.Datetime2(since), call.Datetime2(c.Until))
 	if err != nil {
 		return RunCounts{}, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -65,17 +67,17 @@ const originColumns = `, o.started_by, o.schedule_name, o.due_time, o.backfill_i
 // server chooses between IX_job_executions_end_time with a sort, and the newest rows, by the values
 // (RECOMPILE).
 func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, error) {
-	w := newFilter(p.Top)
+	w := call.NewFilter(p.Top)
 	switch {
 	case q.JobName != "":
-		w.add("v.job_name = %s", q.JobName)
+		w.Add("v.job_name = %s", q.JobName)
 	case !q.System && q.ID == uuid.Nil:
-		w.add("v.job_name NOT LIKE N'jobagent$%%'")
+		w.Add("v.job_name NOT LIKE N'jobagent$%%'")
 	}
 	if q.ID != uuid.Nil {
-		w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(q.ID))
+		w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(q.ID))
 	}
-	w.add("v.step_id IS NULL")
+	w.Add("v.step_id IS NULL")
 	late := q.Lifecycles // what is looked for among the examined runs
 	if q.Examine == 0 || active(late) {
 		late = nil
@@ -85,8 +87,8 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, er
 	q.RunFilter.add(w)
 	p.After.add(w)
 	const order = "\nORDER BY v.create_time DESC, v.job_execution_id"
-	rows := "SELECT " + runColumns + "\nFROM jobs.job_executions AS v" + w.text()
-	behind := &filter{args: w.args}
+	rows := "SELECT " + runColumns + "\nFROM jobs.job_executions AS v" + w.Text()
+	behind := &call.Filter{Args: w.Args}
 	if len(late) > 0 {
 		in(behind, "v.lifecycle", late)
 	}
@@ -95,34 +97,35 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, er
 		triggers = append(triggers, "("+t.condition()+")")
 	}
 	if len(triggers) > 0 {
-		behind.add("(" + strings.Join(triggers, " OR ") + ")")
+		behind.Add("(" + strings.Join(triggers, " OR ") + ")")
 	}
 	switch {
-	case len(behind.where) == 0:
-		rows += order + p.text(behind)
+	case behind.Text() == "":
+		rows += order + p.Text(behind)
 	case q.Examine > 0:
 		rows += order + fmt.Sprintf("\nOFFSET 0 ROWS FETCH NEXT %d ROWS ONLY", q.Examine)
 	}
 	query := rows
-	if q.Origins || q.Totals || len(behind.where) > 0 {
+	if q.Origins || q.Totals || behind.Text() != "" {
 		query = "SELECT " + runColumns + originColumns
 		from := "\nFROM (" + rows + "\n) AS v\nINNER JOIN jobs.job_execution_origins AS o ON o.job_execution_id = v.job_execution_id"
 		if q.Totals {
 			query += ", c.targets, c.not_succeeded"
 			from += "\nINNER JOIN jobs.job_execution_totals AS c ON c.job_execution_id = v.job_execution_id"
 		}
-		query += from + behind.text() + order
-		if len(behind.where) > 0 {
-			query += p.text(behind)
+		query += from + behind.Text() + order
+		if behind.Text() != "" {
+			query += p.Text(behind)
 		}
 	}
-	return selectAll[Run](ctx, s, "list runs", query+"\nOPTION (RECOMPILE, "+smallGrant+");", behind.args...)
+	return call.SelectAll[Run](ctx, s.conn, "list runs", query+"\nOPTION (RECOMPILE, "+smallGrant+");", behind.Args...)
 }
 
-// RunOf returns a run of a job. It returns [ErrExecutionNotFound] when the job has none of this id.
+// RunOf returns a run of a job. It returns [dberror.ErrExecutionNotFound] when the job has none of
+// this id.
 func (s *Store) RunOf(ctx context.Context, jobName string, id uuid.UUID) (Run, error) {
 	list, err := s.Runs(ctx, RunQuery{JobName: jobName, ID: id}, Page[RunKey]{Top: 1})
-	return onlyRow(list, err, "read run", ErrExecutionNotFound)
+	return onlyRow(list, err, "read run", dberror.ErrExecutionNotFound)
 }
 
 // countedRuns is the number of runs in one call of [Store.CountTargets]; a call has at most 2,100
@@ -135,14 +138,14 @@ const countedRuns = 500
 func (s *Store) CountTargets(ctx context.Context, runs []uuid.UUID) (map[uuid.UUID]jobs.Counts, error) {
 	all := make(map[uuid.UUID]jobs.Counts, len(runs))
 	for part := range slices.Chunk(runs, countedRuns) {
-		w := newFilter(0)
+		w := call.NewFilter(0)
 		in(w, "t.job_execution_id", part)
-		list, err := selectAll[struct {
+		list, err := call.SelectAll[struct {
 			ID        uuid.UUID      `db:"job_execution_id"`
 			Lifecycle jobs.Lifecycle `db:"lifecycle"`
 			Total     int            `db:"total"`
-		}](ctx, s, "count targets", `SELECT TOP (@p1) t.job_execution_id, t.lifecycle, COUNT(*) AS total
-FROM jobs.job_execution_targets AS t`+w.text()+"\nGROUP BY t.job_execution_id, t.lifecycle;", w.args...)
+		}](ctx, s.conn, "count targets", `SELECT TOP (@p1) t.job_execution_id, t.lifecycle, COUNT(*) AS total
+FROM jobs.job_execution_targets AS t`+w.Text()+"\nGROUP BY t.job_execution_id, t.lifecycle;", w.Args...)
 		if err != nil {
 			return nil, err
 		}

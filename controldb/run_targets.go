@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -22,7 +24,7 @@ func (s *Store) BackfillRuns(ctx context.Context, run Run, top int) ([]Run, erro
 	if run.Backfill == 0 {
 		return nil, nil
 	}
-	return selectAll[Run](ctx, s, "list the runs of a backfill", `SELECT r.job_execution_id, r.due_time, r.lifecycle
+	return call.SelectAll[Run](ctx, s.conn, "list the runs of a backfill", `SELECT r.job_execution_id, r.due_time, r.lifecycle
 FROM (
     SELECT b.job_execution_id, b.due_time, b.lifecycle
     FROM (
@@ -44,7 +46,7 @@ FROM (
         ORDER BY v.due_time
     ) AS a
 ) AS r
-ORDER BY r.due_time;`, top+1, int64(run.Backfill), mssqldb.UniqueIdentifier(run.ID), datetime2(run.Due))
+ORDER BY r.due_time;`, top+1, int64(run.Backfill), mssqldb.UniqueIdentifier(run.ID), call.Datetime2(run.Due))
 }
 
 // RunTarget is a row of the view jobs.job_execution_targets: a step of a run on one target.
@@ -146,8 +148,8 @@ const (
 // Plan: the targets of the run once by UQ_target_executions_target_id, sorted. With a target, the
 // steps of the run, and for each of them a key of this index.
 func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter) ([]RunTarget, error) {
-	w := newFilter(f.Limit)
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	w := call.NewFilter(f.Limit)
+	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
 	if len(f.Steps) > 0 {
 		in(w, "v.step_id", f.Steps)
 	}
@@ -155,7 +157,7 @@ func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter
 		in(w, "v.lifecycle", f.Lifecycles)
 	}
 	if f.Target != uuid.Nil {
-		w.add("v.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
+		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
 	}
 	f.After.add(w)
 	columns, order := runTargetColumns, placeOrder
@@ -165,14 +167,14 @@ func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter
 	switch f.Order {
 	case ByPlace:
 	case Slowest:
-		w.add("v.start_time IS NOT NULL")
+		w.Add("v.start_time IS NOT NULL")
 		order = "\nORDER BY COALESCE(v.duration_ms, DATEDIFF_BIG(MILLISECOND, v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id"
 	case LongestWait:
-		w.add("(v.start_time IS NOT NULL OR v.is_active = 1)")
+		w.Add("(v.start_time IS NOT NULL OR v.is_active = 1)")
 		order = "\nORDER BY DATEDIFF_BIG(MILLISECOND, v.create_time, COALESCE(v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id"
 	}
-	return selectAll[RunTarget](ctx, s, "list targets of the run", "SELECT TOP (@p1) "+columns+"\nFROM jobs.job_execution_targets AS v"+
-		w.text()+order+"\nOPTION ("+smallGrant+");", w.args...)
+	return call.SelectAll[RunTarget](ctx, s.conn, "list targets of the run", "SELECT TOP (@p1) "+columns+"\nFROM jobs.job_execution_targets AS v"+
+		w.Text()+order+"\nOPTION ("+smallGrant+");", w.Args...)
 }
 
 // Attempt is a row of the view jobs.job_execution_attempts.
@@ -217,15 +219,15 @@ const attemptColumns = `v.step_id, v.target_id, v.attempt_id, v.attempt, v.start
 //
 // Plan: the attempts of this target by IX_task_executions_execution_id.
 func (s *Store) TargetAttempts(ctx context.Context, run uuid.UUID, step int, target uuid.UUID, before int64, top int) ([]Attempt, error) {
-	w := newFilter(top)
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
-	w.add("v.step_id = %s", step)
-	w.add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
+	w := call.NewFilter(top)
+	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	w.Add("v.step_id = %s", step)
+	w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
 	if before > 0 {
-		w.add("v.attempt_id < %s", before)
+		w.Add("v.attempt_id < %s", before)
 	}
-	return selectAll[Attempt](ctx, s, "list attempts", `SELECT TOP (@p1) `+attemptColumns+`
-FROM jobs.job_execution_attempts AS v`+w.text()+"\nORDER BY v.attempt_id DESC;", w.args...)
+	return call.SelectAll[Attempt](ctx, s.conn, "list attempts", `SELECT TOP (@p1) `+attemptColumns+`
+FROM jobs.job_execution_attempts AS v`+w.Text()+"\nORDER BY v.attempt_id DESC;", w.Args...)
 }
 
 // AttemptMessage is a message of one attempt.
@@ -239,14 +241,14 @@ type AttemptMessage struct {
 //
 // Plan: a range of the key of task_messages.
 func (s *Store) AttemptMessages(ctx context.Context, run uuid.UUID, attempt int64, important bool, after, top int) ([]AttemptMessage, error) {
-	w := newFilter(top)
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
-	w.add("v.attempt_id = %s", attempt)
-	w.add("v.ordinal > %s", after)
+	w := call.NewFilter(top)
+	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	w.Add("v.attempt_id = %s", attempt)
+	w.Add("v.ordinal > %s", after)
 	if important {
-		w.add("v.message_kind NOT IN (N'Info', N'Rows', N'Output')")
+		w.Add("v.message_kind NOT IN (N'Info', N'Rows', N'Output')")
 	}
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		Ordinal   int                 `db:"ordinal"`
 		Kind      targets.MessageKind `db:"message_kind"`
 		Number    int32               `db:"message_number"`
@@ -256,9 +258,9 @@ func (s *Store) AttemptMessages(ctx context.Context, run uuid.UUID, attempt int6
 		Procedure string              `db:"procedure_name"`
 		Text      string              `db:"message"`
 		Rows      int64               `db:"row_count"`
-	}](ctx, s, "list messages of an attempt", `SELECT TOP (@p1) v.ordinal, v.message_kind, v.message_number, v.severity, v.state, v.line_number,
+	}](ctx, s.conn, "list messages of an attempt", `SELECT TOP (@p1) v.ordinal, v.message_kind, v.message_number, v.severity, v.state, v.line_number,
     v.procedure_name, v.message, v.row_count
-FROM jobs.job_execution_messages AS v`+w.text()+"\nORDER BY v.ordinal;", w.args...)
+FROM jobs.job_execution_messages AS v`+w.Text()+"\nORDER BY v.ordinal;", w.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -280,12 +282,12 @@ type MessageCount struct {
 
 // CountMessages counts the messages of an attempt.
 func (s *Store) CountMessages(ctx context.Context, run uuid.UUID, attempt int64) (MessageCount, error) {
-	list, err := selectAll[MessageCount](ctx, s, "count messages of an attempt", `SELECT COUNT(*) AS total,
+	list, err := call.SelectAll[MessageCount](ctx, s.conn, "count messages of an attempt", `SELECT COUNT(*) AS total,
     COALESCE(SUM(CASE WHEN v.message_kind NOT IN (N'Info', N'Rows', N'Output') THEN 1 ELSE 0 END), 0) AS important
 FROM jobs.job_execution_messages AS v
 WHERE v.job_execution_id = @p1
     AND v.attempt_id = @p2;`, mssqldb.UniqueIdentifier(run), attempt)
-	return onlyRow(list, err, "count messages of an attempt", ErrExecutionNotFound)
+	return onlyRow(list, err, "count messages of an attempt", dberror.ErrExecutionNotFound)
 }
 
 // TargetResult is the result of a step on a target in one of several runs.
@@ -311,7 +313,7 @@ type TargetResult struct {
 // Plan: IX_job_executions_job_id_create_time from the run on; for each run the key of the step and
 // of UQ_target_executions_target_id.
 func (s *Store) TargetHistory(ctx context.Context, t RunTarget, created time.Time, top int) ([]TargetResult, error) {
-	return selectAll[TargetResult](ctx, s, "list the results of a target", `SELECT r.job_execution_id, r.create_time, r.job_version,
+	return call.SelectAll[TargetResult](ctx, s.conn, "list the results of a target", `SELECT r.job_execution_id, r.create_time, r.job_version,
     r.lifecycle AS run_lifecycle, COALESCE(v.lifecycle, N'') AS lifecycle, v.step_id, v.start_time, v.end_time, v.attempts, v.error_number, v.outcome_unknown, v.last_message
 FROM (
     SELECT TOP (@p1) e.job_execution_id, e.create_time, e.job_version, e.lifecycle
@@ -326,7 +328,7 @@ LEFT JOIN jobs.job_execution_targets AS v ON v.job_execution_id = r.job_executio
     AND v.target_id = @p5
 ORDER BY r.create_time DESC, r.job_execution_id
 OPTION (`+smallGrant+`);`,
-		top+1, mssqldb.UniqueIdentifier(t.JobID), datetime2(created), t.StepName, mssqldb.UniqueIdentifier(t.TargetID))
+		top+1, mssqldb.UniqueIdentifier(t.JobID), call.Datetime2(created), t.StepName, mssqldb.UniqueIdentifier(t.TargetID))
 }
 
 // StepPeers counts the targets of a step of a run, to tell a fault of the script from one of a
@@ -348,7 +350,7 @@ func (s *Store) StepPeers(ctx context.Context, run uuid.UUID, step int, number *
 	if number != nil {
 		wanted = *number
 	}
-	list, err := selectAll[StepPeers](ctx, s, "count the targets of a step", `SELECT c.targets, c.active_targets, f.failed_targets, f.alike
+	list, err := call.SelectAll[StepPeers](ctx, s.conn, "count the targets of a step", `SELECT c.targets, c.active_targets, f.failed_targets, f.alike
 FROM jobs.job_execution_step_counts AS c
 CROSS JOIN (
     SELECT COALESCE(SUM(v.failed_targets), 0) AS failed_targets,
@@ -359,7 +361,7 @@ CROSS JOIN (
 ) AS f
 WHERE c.job_execution_id = @p1
     AND c.step_id = @p2;`, mssqldb.UniqueIdentifier(run), step, wanted)
-	return onlyRow(list, err, "count the targets of a step", ErrExecutionNotFound)
+	return onlyRow(list, err, "count the targets of a step", dberror.ErrExecutionNotFound)
 }
 
 // FirstTargets lists the first targets of each step and state of a run, by server and database, at
@@ -367,7 +369,7 @@ WHERE c.job_execution_id = @p1
 //
 // Plan: the targets of the run once by UQ_target_executions_target_id.
 func (s *Store) FirstTargets(ctx context.Context, run uuid.UUID, top int) ([]RunTarget, error) {
-	return selectAll[RunTarget](ctx, s, "list first targets", `SELECT `+runTargetColumns+`
+	return call.SelectAll[RunTarget](ctx, s.conn, "list first targets", `SELECT `+runTargetColumns+`
 FROM (
     SELECT `+strings.ReplaceAll(runTargetColumns, "v.", "w.")+`,
         ROW_NUMBER() OVER (PARTITION BY w.step_id, w.lifecycle ORDER BY w.target_server_name, w.target_database_name, w.target_id) AS place

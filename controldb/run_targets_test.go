@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -110,7 +111,7 @@ func TestTargetsOfRun(t *testing.T) {
 		require.NotEmpty(t, origin.StartedBy)
 		require.Nil(t, origin.Schedule)
 		_, err = c.Run(ctx, uuid.New())
-		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		require.ErrorIs(t, err, dberror.ErrExecutionNotFound)
 		history, err := c.TargetHistory(ctx, a, origin.CreateTime, 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"WaitingForRetry", "Succeeded"},

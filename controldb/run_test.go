@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -17,7 +18,7 @@ import (
 func TestReadRun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		_, err := c.Run(t.Context(), uuid.New(), controldb.RunStates)
-		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		require.ErrorIs(t, err, dberror.ErrExecutionNotFound)
 		c.job(t, "j", nil, nil)
 		term := c.term(t)
 		id := c.start(t, "j")

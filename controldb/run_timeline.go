@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // withSpans begins queries below with the durations of the targets of a run. An instant of the
@@ -47,7 +50,7 @@ type DurationSummary struct {
 func (s *Store) RunDurations(ctx context.Context, run uuid.UUID, step int) (DurationSummary, error) {
 	from, to := stepRange(step)
 	const op = "read durations"
-	list, err := selectAll[DurationSummary](ctx, s, op, withSpans+`
+	list, err := call.SelectAll[DurationSummary](ctx, s.conn, op, withSpans+`
         AND v.end_time IS NOT NULL
 ),
 placed AS (
@@ -64,7 +67,7 @@ SELECT COUNT(*) AS targets,
     COALESCE(MAX(CASE WHEN q.wait_place = (q.n * 90 + 99) / 100 THEN q.wait_ms END), 0) AS wait_p90_ms,
     COALESCE(MAX(q.wait_ms), 0) AS wait_max_ms
 FROM placed AS q;`, mssqldb.UniqueIdentifier(run), from, to)
-	return onlyRow(list, err, op, ErrExecutionNotFound)
+	return onlyRow(list, err, op, dberror.ErrExecutionNotFound)
 }
 
 // DurationBucket counts the ended targets of a run whose duration d, in milliseconds, has
@@ -78,7 +81,7 @@ type DurationBucket struct {
 // RunHistogram counts the ended targets of a run by duration. step 0 means all steps.
 func (s *Store) RunHistogram(ctx context.Context, run uuid.UUID, step int) ([]DurationBucket, error) {
 	from, to := stepRange(step)
-	return selectAll[DurationBucket](ctx, s, "read the histogram of durations", `SELECT h.bucket, COUNT(*) AS total, SUM(h.failed) AS failed
+	return call.SelectAll[DurationBucket](ctx, s.conn, "read the histogram of durations", `SELECT h.bucket, COUNT(*) AS total, SUM(h.failed) AS failed
 FROM (
     SELECT
         CAST(FLOOR(4 * LOG(v.duration_ms + 1)) AS INT) AS bucket,
@@ -96,7 +99,7 @@ ORDER BY h.bucket;`, mssqldb.UniqueIdentifier(run), from, to)
 // limit. step 0 means all steps.
 func (s *Store) SlowestAttempts(ctx context.Context, run uuid.UUID, step, top, limit int) ([]Attempt, error) {
 	from, to := stepRange(step)
-	return selectAll[Attempt](ctx, s, "list the attempts of the slowest targets", withSpans+`
+	return call.SelectAll[Attempt](ctx, s.conn, "list the attempts of the slowest targets", withSpans+`
 ),
 slowest AS (
     SELECT TOP (@p4) p.step_id, p.target_id

@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // SAPScope says whose jobs a call of the SAP surface reads or changes. It comes from the verified
 // token only. The zero value is a tenant without jobs. Objects outside of the scope behave exactly
-// as objects that do not exist ([ErrSAPNotFound]).
+// as objects that do not exist ([dberror.ErrSAPNotFound]).
 type SAPScope struct {
 	provider bool
 	tenant   string
@@ -30,11 +31,11 @@ func SAPSubscriber(tenant string) SAPScope { return SAPScope{tenant: tenant} }
 func (s SAPScope) IsProvider() bool { return s.provider }
 
 // in adds the tenant to a call of a procedure of jobs_rest, whose first parameter it is.
-func (s SAPScope) in(c *call) *call {
+func (s SAPScope) in(c *call.Call) *call.Call {
 	if s.provider {
-		return c.in("tenant", nil)
+		return c.In("tenant", nil)
 	}
-	return c.in("tenant", s.tenant)
+	return c.In("tenant", s.tenant)
 }
 
 // SAPRequestKey identifies a request for its blind repeats (S-4): the SHA-256 of principal, method,
@@ -56,10 +57,10 @@ type SAPWrite struct {
 }
 
 // in adds the arguments of the write to a call.
-func (w SAPWrite) in(c *call) *call {
-	c.optText("by", w.By).optText("note", w.Note)
+func (w SAPWrite) in(c *call.Call) *call.Call {
+	c.OptText("by", w.By).OptText("note", w.Note)
 	if w.Key != (SAPRequestKey{}) {
-		c.in("request", w.Key[:])
+		c.In("request", w.Key[:])
 	}
 	return c
 }
@@ -167,7 +168,7 @@ type SAPScheduleSpec struct {
 // SAPScheduleChange changes a schedule (S-17); nil keeps a value.
 type SAPScheduleChange struct {
 	// Mode must be the schedule's mode if it is not empty; otherwise the change is refused with
-	// [ErrSAPMode].
+	// [dberror.ErrSAPMode].
 	Mode SAPMode `json:"mode,omitempty"`
 	// Spec, Start and End replace the text and its instants together. Spec is needed when the value
 	// of the mode, startTime or endTime is given.
@@ -289,7 +290,7 @@ type SAPBound struct {
 
 // MarshalJSON implements json.Marshaler.
 func (b SAPBound) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]string{"field": b.Field, "operator": b.Operator, "at": datetime2(b.At)})
+	return json.Marshal(map[string]string{"field": b.Field, "operator": b.Operator, "at": call.Datetime2(b.At)})
 }
 
 // SAPSearch is a search (S-25); all parts must hold.
@@ -307,10 +308,10 @@ type SAPPage struct {
 }
 
 // in adds the arguments of the page to a call.
-func (p SAPPage) in(c *call) *call {
-	c.in("offset", int64(p.Offset))
+func (p SAPPage) in(c *call.Call) *call.Call {
+	c.In("offset", int64(p.Offset))
 	if p.Size > 0 {
-		c.in("size", int64(p.Size))
+		c.In("size", int64(p.Size))
 	}
 	return c
 }
@@ -334,8 +335,8 @@ type SAPJobQuery struct {
 // SAPJobs lists jobs (E2, E20). total is the number of jobs of all pages.
 func (s *Store) SAPJobs(ctx context.Context, scope SAPScope, q SAPJobQuery) (list []SAPJob, total int, err error) {
 	const op = "list jobs"
-	c := scope.in(newCall("jobs_rest.list_jobs")).optText("of_tenant", q.Tenant).optText("job_type", q.JobType).optText("sort", q.Sort).
-		in("descending", q.Descending).in("with_schedules", q.Schedules)
+	c := scope.in(call.New("jobs_rest.list_jobs")).OptText("of_tenant", q.Tenant).OptText("job_type", q.JobType).OptText("sort", q.Sort).
+		In("descending", q.Descending).In("with_schedules", q.Schedules)
 	q.Page.in(c)
 	if q.Filter != nil {
 		if err := inJSON(c, op, "filter", q.Filter); err != nil {
@@ -349,7 +350,7 @@ func (s *Store) SAPJobs(ctx context.Context, scope SAPScope, q SAPJobQuery) (lis
 	}
 	list = []SAPJob{}
 	var schedules []SAPSchedule
-	if err := s.query(ctx, op, c, scanOne(&total), into(&list), into(&schedules)); err != nil {
+	if err := s.conn.Query(ctx, op, c, call.ScanOne(&total), call.Into(&list), call.Into(&schedules)); err != nil {
 		return nil, 0, err
 	}
 	assign(list, schedules)
@@ -380,16 +381,16 @@ type SAPJobRef struct {
 	Tenant string
 }
 
-// SAPJob reads a job with its schedules (E3, E4). It returns [ErrSAPNotFound], or
-// [ErrSAPAmbiguous] when several tenants have a job of this name.
+// SAPJob reads a job with its schedules (E3, E4). It returns [dberror.ErrSAPNotFound], or
+// [dberror.ErrSAPAmbiguous] when several tenants have a job of this name.
 func (s *Store) SAPJob(ctx context.Context, scope SAPScope, ref SAPJobRef) (SAPJob, error) {
-	c := scope.in(newCall("jobs_rest.get_job")).optText("name", ref.Name).optText("of_tenant", ref.Tenant)
+	c := scope.in(call.New("jobs_rest.get_job")).OptText("name", ref.Name).OptText("of_tenant", ref.Tenant)
 	if ref.ID != 0 {
-		c.in("job", ref.ID)
+		c.In("job", ref.ID)
 	}
 	var list []SAPJob
 	var schedules []SAPSchedule
-	if err := s.query(ctx, "read job", c, into(&list), into(&schedules)); err != nil {
+	if err := s.conn.Query(ctx, "read job", c, call.Into(&list), call.Into(&schedules)); err != nil {
 		return SAPJob{}, err
 	}
 	if len(list) != 1 {
@@ -399,8 +400,8 @@ func (s *Store) SAPJob(ctx context.Context, scope SAPScope, ref SAPJobRef) (SAPJ
 	return list[0], nil
 }
 
-// CreateSAPJob creates a job (E1). It returns [ErrSAPExists] when the tenant has a job of this
-// name.
+// CreateSAPJob creates a job (E1). It returns [dberror.ErrSAPExists] when the tenant has a job of
+// this name.
 func (s *Store) CreateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec) (SAPResult, error) {
 	return s.setSAPJob(ctx, scope, w, job, true)
 }
@@ -422,7 +423,7 @@ func (s *Store) setSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job S
 	for _, one := range job.Schedules {
 		t.Schedules = append(t.Schedules, sapSchedule(one))
 	}
-	c := scope.in(newCall("jobs_rest.set_job")).in("create_only", create)
+	c := scope.in(call.New("jobs_rest.set_job")).In("create_only", create)
 	if err := inJSON(c, "set job", "job", t); err != nil {
 		return SAPResult{}, err
 	}
@@ -445,26 +446,26 @@ func optDatetime2(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return datetime2(t)
+	return call.Datetime2(t)
 }
 
 // inJSON adds an argument as JSON.
-func inJSON(c *call, op, name string, value any) error {
+func inJSON(c *call.Call, op, name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("%s: write %s as JSON: %w", op, name, err)
 	}
-	c.in(name, string(text))
+	c.In(name, string(text))
 	return nil
 }
 
 // sapWrite makes a call that writes, and returns its result.
-func (s *Store) sapWrite(ctx context.Context, op string, w SAPWrite, c *call) (SAPResult, error) {
+func (s *Store) sapWrite(ctx context.Context, op string, w SAPWrite, c *call.Call) (SAPResult, error) {
 	var (
 		res  SAPResult
 		text string
 	)
-	err := s.query(ctx, op, w.in(c), scanOne(&text, &res.Replayed, &res.Answer))
+	err := s.conn.Query(ctx, op, w.in(c), call.ScanOne(&text, &res.Replayed, &res.Answer))
 	if err != nil {
 		return SAPResult{}, err
 	}
@@ -490,7 +491,7 @@ func (s *Store) UpdateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, jo
 		text := optDatetime2(*change.End)
 		t.End = &text
 	}
-	c := scope.in(newCall("jobs_rest.update_job")).in("job", job)
+	c := scope.in(call.New("jobs_rest.update_job")).In("job", job)
 	if err := inJSON(c, "update job", "changes", t); err != nil {
 		return SAPResult{}, err
 	}
@@ -499,12 +500,12 @@ func (s *Store) UpdateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, jo
 
 // DeleteSAPJob deletes a job with its schedules and logs (E7). Its active runs are canceled.
 func (s *Store) DeleteSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job int64) (SAPResult, error) {
-	return s.sapWrite(ctx, "delete job", w, scope.in(newCall("jobs_rest.delete_job")).in("job", job))
+	return s.sapWrite(ctx, "delete job", w, scope.in(call.New("jobs_rest.delete_job")).In("job", job))
 }
 
 // AddSAPSchedule adds a schedule to a job (E8).
 func (s *Store) AddSAPSchedule(ctx context.Context, scope SAPScope, w SAPWrite, job int64, spec SAPScheduleSpec) (SAPResult, error) {
-	c := scope.in(newCall("jobs_rest.add_schedule")).in("job", job)
+	c := scope.in(call.New("jobs_rest.add_schedule")).In("job", job)
 	if err := inJSON(c, "add schedule", "schedule", sapSchedule(spec)); err != nil {
 		return SAPResult{}, err
 	}
@@ -520,7 +521,7 @@ func (s *Store) UpdateSAPSchedule(
 		Start string `json:"start_at,omitempty"`
 		End   string `json:"end_at,omitempty"`
 	}
-	c := scope.in(newCall("jobs_rest.update_schedule")).in("job", job).in("schedule", schedule)
+	c := scope.in(call.New("jobs_rest.update_schedule")).In("job", job).In("schedule", schedule)
 	t := times{SAPScheduleChange: change, Start: optDatetime2(change.Start), End: optDatetime2(change.End)}
 	if err := inJSON(c, "update schedule", "changes", t); err != nil {
 		return SAPResult{}, err
@@ -531,16 +532,16 @@ func (s *Store) UpdateSAPSchedule(
 // DeleteSAPSchedules deletes a schedule with its logs (E12), or all schedules of a job (E13) if
 // schedule is uuid.Nil. Their active runs are canceled.
 func (s *Store) DeleteSAPSchedules(ctx context.Context, scope SAPScope, w SAPWrite, job int64, schedule uuid.UUID) (SAPResult, error) {
-	c := scope.in(newCall("jobs_rest.delete_schedules")).in("job", job)
+	c := scope.in(call.New("jobs_rest.delete_schedules")).In("job", job)
 	if schedule != uuid.Nil {
-		c.in("schedule", schedule)
+		c.In("schedule", schedule)
 	}
 	return s.sapWrite(ctx, "delete schedules", w, c)
 }
 
 // ActivateSAPSchedules activates or deactivates all schedules of a job (E14, S-47).
 func (s *Store) ActivateSAPSchedules(ctx context.Context, scope SAPScope, w SAPWrite, job int64, active bool) (SAPResult, error) {
-	return s.sapWrite(ctx, "activate schedules", w, scope.in(newCall("jobs_rest.activate_schedules")).in("job", job).in("active", active))
+	return s.sapWrite(ctx, "activate schedules", w, scope.in(call.New("jobs_rest.activate_schedules")).In("job", job).In("active", active))
 }
 
 // SAPSchedules lists the schedules of a job (E9), or one schedule (E10) if schedule is not
@@ -548,12 +549,12 @@ func (s *Store) ActivateSAPSchedules(ctx context.Context, scope SAPScope, w SAPW
 func (s *Store) SAPSchedules(
 	ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID, page SAPPage,
 ) (list []SAPSchedule, total int, err error) {
-	c := scope.in(newCall("jobs_rest.list_schedules")).in("job", job)
+	c := scope.in(call.New("jobs_rest.list_schedules")).In("job", job)
 	if schedule != uuid.Nil {
-		c.in("schedule", schedule)
+		c.In("schedule", schedule)
 	}
 	list = []SAPSchedule{}
-	if err := s.query(ctx, "list schedules", page.in(c), scanOne(&total), into(&list)); err != nil {
+	if err := s.conn.Query(ctx, "list schedules", page.in(c), call.ScanOne(&total), call.Into(&list)); err != nil {
 		return nil, 0, err
 	}
 	return list, total, nil
@@ -563,12 +564,12 @@ func (s *Store) SAPSchedules(
 func (s *Store) SearchSAPSchedules(
 	ctx context.Context, scope SAPScope, search SAPSearch, page SAPPage,
 ) (list []SAPFoundSchedule, total int, err error) {
-	c := scope.in(newCall("jobs_rest.search_schedules"))
+	c := scope.in(call.New("jobs_rest.search_schedules"))
 	if err := inJSON(c, "search schedules", "search", search); err != nil {
 		return nil, 0, err
 	}
 	list = []SAPFoundSchedule{}
-	if err := s.query(ctx, "search schedules", page.in(c), scanOne(&total), into(&list)); err != nil {
+	if err := s.conn.Query(ctx, "search schedules", page.in(c), call.ScanOne(&total), call.Into(&list)); err != nil {
 		return nil, 0, err
 	}
 	return list, total, nil
@@ -576,7 +577,7 @@ func (s *Store) SearchSAPSchedules(
 
 // SAPJobCount counts the jobs of a scope by their member active (E18).
 func (s *Store) SAPJobCount(ctx context.Context, scope SAPScope) (active, inactive int, err error) {
-	err = s.query(ctx, "count jobs", scope.in(newCall("jobs_rest.count_jobs")), scanOne(&active, &inactive))
+	err = s.conn.Query(ctx, "count jobs", scope.in(call.New("jobs_rest.count_jobs")), call.ScanOne(&active, &inactive))
 	return active, inactive, err
 }
 
@@ -596,12 +597,12 @@ type SAPAction struct {
 func (s *Store) SAPActions(
 	ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID,
 ) (list []SAPAction, total int, err error) {
-	c := scope.in(newCall("jobs_rest.list_actions")).in("job", job)
+	c := scope.in(call.New("jobs_rest.list_actions")).In("job", job)
 	if schedule != uuid.Nil {
-		c.in("schedule", schedule)
+		c.In("schedule", schedule)
 	}
 	list = []SAPAction{}
-	if err := s.query(ctx, "list actions", c, scanOne(&total), into(&list)); err != nil {
+	if err := s.conn.Query(ctx, "list actions", c, call.ScanOne(&total), call.Into(&list)); err != nil {
 		return nil, 0, err
 	}
 	return list, total, nil

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // SAPRun is an entry of the log of a schedule: a run, or the next run, which is not made yet.
@@ -59,20 +61,20 @@ type SAPRuns struct {
 // SAPRuns lists the log of a schedule (E10, E15): the next run and the runs of the last days
 // (setting sap_run_log_days).
 func (s *Store) SAPRuns(ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID, q SAPRunQuery) (SAPRuns, error) {
-	c := scope.in(newCall("jobs_rest.list_runs")).in("job", job).in("schedule", schedule).in("with_events", q.Events)
+	c := scope.in(call.New("jobs_rest.list_runs")).In("job", job).In("schedule", schedule).In("with_events", q.Events)
 	if q.After != uuid.Nil {
-		c.in("after", q.After)
+		c.In("after", q.After)
 	}
 	if q.Before != uuid.Nil {
-		c.in("before", q.Before)
+		c.In("before", q.Before)
 	}
 	return s.sapRuns(ctx, "list runs", q.Page.in(c))
 }
 
-// SAPRun reads one entry of a log (E16). It returns [ErrSAPNotFound] when the run is not one of the
-// schedule, or is too old for the log.
+// SAPRun reads one entry of a log (E16). It returns [dberror.ErrSAPNotFound] when the run is not
+// one of the schedule, or is too old for the log.
 func (s *Store) SAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID) (SAPRun, error) {
-	c := scope.in(newCall("jobs_rest.list_runs")).in("job", job).in("schedule", schedule).in("run", run).in("with_events", true)
+	c := scope.in(call.New("jobs_rest.list_runs")).In("job", job).In("schedule", schedule).In("run", run).In("with_events", true)
 	res, err := s.sapRuns(ctx, "read run", c)
 	if err != nil {
 		return SAPRun{}, err
@@ -80,10 +82,10 @@ func (s *Store) SAPRun(ctx context.Context, scope SAPScope, job int64, schedule,
 	return res.List[0], nil
 }
 
-func (s *Store) sapRuns(ctx context.Context, op string, c *call) (SAPRuns, error) {
+func (s *Store) sapRuns(ctx context.Context, op string, c *call.Call) (SAPRuns, error) {
 	res := SAPRuns{List: []SAPRun{}}
 	var events []SAPRunEvent
-	if err := s.query(ctx, op, c, scanOne(&res.Total, &res.More, &res.Newer), into(&res.List), into(&events)); err != nil {
+	if err := s.conn.Query(ctx, op, c, call.ScanOne(&res.Total, &res.More, &res.Newer), call.Into(&res.List), call.Into(&events)); err != nil {
 		return SAPRuns{}, err
 	}
 	byID := make(map[uuid.UUID]*SAPRun, len(res.List))
@@ -98,14 +100,14 @@ func (s *Store) sapRuns(ctx context.Context, op string, c *call) (SAPRuns, error
 	return res, nil
 }
 
-// ReportSAPRun reports how a run ended (E17, S-37 to S-41). It returns [ErrSAPNotFound] when job,
-// schedule and run do not belong together, [ErrSAPRunNotStarted] before the request was sent,
-// [ErrSAPTaskRun] when a process decides, and [ErrCallbackEnded] when the run has ended with
-// another report, or without one; the report is kept then.
+// ReportSAPRun reports how a run ended (E17, S-37 to S-41). It returns [dberror.ErrSAPNotFound]
+// when job, schedule and run do not belong together, [dberror.ErrSAPRunNotStarted] before the
+// request was sent, [dberror.ErrSAPTaskRun] when a process decides, and [dberror.ErrCallbackEnded]
+// when the run has ended with another report, or without one; the report is kept then.
 func (s *Store) ReportSAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID, r Report) error {
-	c := scope.in(newCall("jobs_rest.report_run")).in("job", job).in("schedule", schedule).in("run", run).
-		in("success", r.Success).in("message", r.Message).optText("by", r.By)
-	return s.exec(ctx, "report on a run", c)
+	c := scope.in(call.New("jobs_rest.report_run")).In("job", job).In("schedule", schedule).In("run", run).
+		In("success", r.Success).In("message", r.Message).OptText("by", r.By)
+	return s.conn.Exec(ctx, "report on a run", c)
 }
 
 // FinishSAPRequest stores the answer of a request whose changes were committed, and whether it was
@@ -114,8 +116,8 @@ func (s *Store) ReportSAPRun(ctx context.Context, scope SAPScope, job int64, sch
 // The front stores delivered = true right before it writes the answer, and false if the write
 // fails. So an equal request that the client sends after it has read the answer is a new one.
 func (s *Store) FinishSAPRequest(ctx context.Context, scope SAPScope, key SAPRequestKey, answer string, delivered bool) error {
-	return s.exec(ctx, "finish request",
-		scope.in(newCall("jobs_rest.finish_request")).in("request", key[:]).in("answer", answer).in("delivered", delivered))
+	return s.conn.Exec(ctx, "finish request",
+		scope.in(call.New("jobs_rest.finish_request")).In("request", key[:]).In("answer", answer).In("delivered", delivered))
 }
 
 // SAPSettings are the settings of an instance.
@@ -131,7 +133,7 @@ type SAPSettings struct {
 func (s *Store) SAPSettings(ctx context.Context, scope SAPScope) (SAPSettings, error) {
 	var res SAPSettings
 	var timeout, interval int64
-	err := s.query(ctx, "read settings", scope.in(newCall("jobs_rest.get_settings")), scanOne(&timeout, &interval, &res.RunLogDays))
+	err := s.conn.Query(ctx, "read settings", scope.in(call.New("jobs_rest.get_settings")), call.ScanOne(&timeout, &interval, &res.RunLogDays))
 	res.AsyncExecTimeout, res.MinInterval = time.Duration(timeout)*time.Second, time.Duration(interval)*time.Second
 	return res, err
 }
@@ -139,7 +141,7 @@ func (s *Store) SAPSettings(ctx context.Context, scope SAPScope) (SAPSettings, e
 // SetSAPTimeout sets ASYNC_EXEC_TIMEOUT (E19): 1 to 604800 seconds. It holds for waits that begin
 // afterwards.
 func (s *Store) SetSAPTimeout(ctx context.Context, scope SAPScope, w SAPWrite, seconds int) (SAPResult, error) {
-	return s.sapWrite(ctx, "set time-out", w, scope.in(newCall("jobs_rest.set_timeout")).in("seconds", int64(seconds)))
+	return s.sapWrite(ctx, "set time-out", w, scope.in(call.New("jobs_rest.set_timeout")).In("seconds", int64(seconds)))
 }
 
 // SAPTenant is a tenant of the instance.
@@ -159,37 +161,37 @@ type SAPTenant struct {
 // events of runs are sent; without it, none are. It is called once when a front starts; repeats
 // change nothing.
 func (s *Store) SetSAPProvider(ctx context.Context, tenant, subDomain, eventsChannel string) error {
-	return s.exec(ctx, "set provider",
-		newCall("jobs_rest.set_provider").in("tenant", tenant).in("subdomain", subDomain).optText("events_channel", eventsChannel))
+	return s.conn.Exec(ctx, "set provider",
+		call.New("jobs_rest.set_provider").In("tenant", tenant).In("subdomain", subDomain).OptText("events_channel", eventsChannel))
 }
 
 // SAPTenants lists the tenants by id, or one tenant if id is not empty. An unknown id gives an
 // empty list.
 func (s *Store) SAPTenants(ctx context.Context, id string) ([]SAPTenant, error) {
 	list := []SAPTenant{}
-	c := newCall("jobs_rest.list_tenants")
+	c := call.New("jobs_rest.list_tenants")
 	if id != "" {
-		c.in("tenant", id)
+		c.In("tenant", id)
 	}
-	err := s.query(ctx, "list tenants", c, into(&list))
+	err := s.conn.Query(ctx, "list tenants", c, call.Into(&list))
 	return list, err
 }
 
 // SubscribeSAPTenant adds a subscription of a tenant to an application; repeats change nothing. An
 // empty subDomain keeps the one that the tenant has.
 func (s *Store) SubscribeSAPTenant(ctx context.Context, tenant, subDomain, app string) error {
-	c := newCall("jobs_rest.subscribe").in("tenant", tenant).in("app", app)
+	c := call.New("jobs_rest.subscribe").In("tenant", tenant).In("app", app)
 	if subDomain == "" {
-		c.in("subdomain", nil)
+		c.In("subdomain", nil)
 	} else {
-		c.in("subdomain", subDomain)
+		c.In("subdomain", subDomain)
 	}
-	return s.exec(ctx, "subscribe", c)
+	return s.conn.Exec(ctx, "subscribe", c)
 }
 
 // UnsubscribeSAPTenant removes a subscription. With the last one, the jobs of the tenant are
-// deleted, its runs are canceled, and its tokens are refused (S-59). It returns [ErrSAPNotFound]
-// when there is no such subscription.
+// deleted, its runs are canceled, and its tokens are refused (S-59). It returns
+// [dberror.ErrSAPNotFound] when there is no such subscription.
 func (s *Store) UnsubscribeSAPTenant(ctx context.Context, tenant, app string) error {
-	return s.exec(ctx, "unsubscribe", newCall("jobs_rest.unsubscribe").in("tenant", tenant).in("app", app))
+	return s.conn.Exec(ctx, "unsubscribe", call.New("jobs_rest.unsubscribe").In("tenant", tenant).In("app", app))
 }

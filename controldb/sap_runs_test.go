@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
@@ -102,9 +103,9 @@ func TestSAPRunLog(t *testing.T) {
 		back = read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 15}, Before: ids[3]})
 		require.Equal(t, []any{3, ids[0], false}, []any{len(back.List), back.List[0].ID, back.Newer})
 		_, err = c.SAPRuns(ctx, scope, job, schedule, controldb.SAPRunQuery{After: uuid.New()})
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
 		_, err = c.SAPRuns(ctx, scope, job, schedule, page(0, 201))
-		require.Equal(t, controldb.KindInvalid, controldb.KindOf(err))
+		require.Equal(t, dberror.KindInvalid, dberror.KindOf(err))
 
 		// S-31: the next run is the newest entry.
 		term := c.term(t)
@@ -127,7 +128,7 @@ func TestSAPRunLog(t *testing.T) {
 		// 70: older runs are in the history only.
 		c.exec(t, `UPDATE jobs_internal.job_executions SET due_at = DATEADD(DAY, -16, due_at), create_time = DATEADD(DAY, -16, create_time) WHERE job_execution_id = @p1`, ids[7].String())
 		_, err = c.SAPRun(ctx, scope, job, schedule, ids[7])
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
 		require.Equal(t, 230, read(page(0, 1)).Total)
 		require.Equal(t, []string{"1"}, c.rows(t, `SELECT COUNT(*) FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id IS NULL`, ids[7].String()))
 		c.exec(t, `EXECUTE jobs.sp_set_setting @name = N'sap_run_log_days', @value = 20;`)
@@ -208,7 +209,7 @@ func TestSAPEarlyRuns(t *testing.T) {
 		_, err = c.DeleteSAPSchedules(ctx, scope, by, job, schedule)
 		require.NoError(t, err)
 		require.Len(t, c.pass(t, term).Cancels, 1)
-		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, list[1].ID, controldb.Report{Success: true}), controldb.ErrSAPNotFound)
+		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, list[1].ID, controldb.Report{Success: true}), dberror.ErrSAPNotFound)
 	})
 }
 
@@ -238,7 +239,7 @@ func TestSAPReportRaces(t *testing.T) {
 			require.NoError(t, err)
 			run := c.mustRuns(t, scope, job, schedule)[0].ID
 			task := c.pass(t, term).Tasks[0]
-			require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, run, controldb.Report{Success: true}), controldb.ErrSAPRunNotStarted)
+			require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, run, controldb.Report{Success: true}), dberror.ErrSAPRunNotStarted)
 			err = c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}})
 			require.NoError(t, err)
 			task = c.pass(t, term).Tasks[0]
@@ -309,14 +310,14 @@ func TestSAPPasswords(t *testing.T) {
 		c.fails(t, 50090, `EXECUTE jobs_rest.set_job @tenant = NULL, @job = N'[';`)
 		for _, name := range []string{"", " x", "x ", "123", "a#1", strings.Repeat("x", 129), "50%"} {
 			_, err = c.CreateSAPJob(ctx, scope, by, sapSpec(name))
-			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), name)
+			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), name)
 		}
 		// A URL with a variable could show any secret to any host.
 		for _, url := range []string{"https://evil.example/?x=$(secret.api)", "ftp://h.example", "", "https://" + strings.Repeat("x", 3000)} {
 			bad := sapSpec("bad")
 			bad.Action = url
 			_, err = c.CreateSAPJob(ctx, scope, by, bad)
-			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), url)
+			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), url)
 		}
 	})
 }

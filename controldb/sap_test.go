@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // sapProvider stores a provider and subscribes tenants.
@@ -107,7 +108,7 @@ func TestSAPJobs(t *testing.T) {
 		_, err = c.DeleteSAPJob(t.Context(), scope, by, 1)
 		require.NoError(t, err)
 		_, err = c.SAPJob(t.Context(), scope, controldb.SAPJobRef{ID: 1})
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
 		made, err = c.CreateSAPJob(t.Context(), scope, by, sapSpec("my job"))
 		require.NoError(t, err)
 		require.Equal(t, int64(2), made.Job)
@@ -172,7 +173,7 @@ func TestSAPTenants(t *testing.T) {
 					func() error { _, _, err := c.SAPActions(ctx, scope, job, uuid.Nil); return err },
 				} {
 					err := call()
-					require.ErrorIs(t, err, controldb.ErrSAPNotFound, who)
+					require.ErrorIs(t, err, dberror.ErrSAPNotFound, who)
 					texts[i] += err.Error() + "\n"
 				}
 			}
@@ -188,7 +189,7 @@ func TestSAPTenants(t *testing.T) {
 			require.Equal(t, []int{want, want, want, want, want, 0}, []int{len(list), total, len(found), schedules, active, inactive}, who)
 		}
 		_, err := c.CreateSAPJob(ctx, controldb.SAPSubscriber("t3"), by, sapSpec("j"))
-		require.ErrorIs(t, err, controldb.ErrSAPTenant, "S-58")
+		require.ErrorIs(t, err, dberror.ErrSAPTenant, "S-58")
 
 		// 98: the provider sees, changes and deletes the jobs of all tenants.
 		list, total, err := c.SAPJobs(ctx, provider, controldb.SAPJobQuery{})
@@ -206,24 +207,24 @@ func TestSAPTenants(t *testing.T) {
 		_, err = c.DeleteSAPJob(ctx, provider, by, made["p"].Job)
 		require.NoError(t, err)
 		_, err = c.SAPJob(ctx, provider, controldb.SAPJobRef{Name: "same"})
-		require.ErrorIs(t, err, controldb.ErrSAPAmbiguous)
+		require.ErrorIs(t, err, dberror.ErrSAPAmbiguous)
 		job, err = c.SAPJob(ctx, provider, controldb.SAPJobRef{Name: "same", Tenant: "t2"})
 		require.NoError(t, err)
 		require.Equal(t, "t2", job.Tenant)
 		_, err = c.SAPJob(ctx, scopes["t1"], controldb.SAPJobRef{Name: "SAME"})
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound, "names are compared exactly")
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound, "names are compared exactly")
 
 		// S-59: the last subscription takes the jobs with it.
 		require.NoError(t, c.SubscribeSAPTenant(ctx, "t1", "sub-t1", "second"))
 		require.NoError(t, c.UnsubscribeSAPTenant(ctx, "t1", "app"))
 		_, err = c.SAPJob(ctx, scopes["t1"], controldb.SAPJobRef{Name: "same"})
 		require.NoError(t, err)
-		require.ErrorIs(t, c.UnsubscribeSAPTenant(ctx, "t1", "app"), controldb.ErrSAPNotFound)
+		require.ErrorIs(t, c.UnsubscribeSAPTenant(ctx, "t1", "app"), dberror.ErrSAPNotFound)
 		require.NoError(t, c.UnsubscribeSAPTenant(ctx, "t1", "second"))
 		_, err = c.SAPJob(ctx, scopes["t1"], controldb.SAPJobRef{Name: "same"})
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
 		_, err = c.CreateSAPJob(ctx, scopes["t1"], by, sapSpec("j"))
-		require.ErrorIs(t, err, controldb.ErrSAPTenant)
+		require.ErrorIs(t, err, dberror.ErrSAPTenant)
 		tenants, err := c.SAPTenants(ctx, "t1")
 		require.NoError(t, err)
 		require.Equal(t, []any{1, false, 0}, []any{len(tenants), tenants[0].Subscribed, len(tenants[0].Apps)})
@@ -256,7 +257,7 @@ func TestSAPRepeats(t *testing.T) {
 		// It was delivered: the same request is a new one.
 		require.NoError(t, c.FinishSAPRequest(ctx, scope, controldb.SAPRequestKey{1}, "the answer", true))
 		_, err = c.CreateSAPJob(ctx, scope, write(1), sapSpec("j", cron("")))
-		require.ErrorIs(t, err, controldb.ErrSAPExists)
+		require.ErrorIs(t, err, dberror.ErrSAPExists)
 
 		// 30: two deliberate requests.
 		for range 2 {
@@ -271,7 +272,7 @@ func TestSAPRepeats(t *testing.T) {
 
 		// A request that fails leaves nothing.
 		_, err = c.AddSAPSchedule(ctx, scope, write(3), 77, cron(""))
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound)
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
 		require.Equal(t, []string{"2"}, c.rows(t, `SELECT COUNT(*) FROM jobs_internal.rest_requests`))
 
 		// After a minute, the same request is a new one; old requests are deleted.
@@ -344,7 +345,7 @@ func TestSAPPut(t *testing.T) {
 		require.NotEqual(t, first.Schedules[2], third.Schedules[2])
 		require.Equal(t, before[1], states()[1], "the second one keeps its instants")
 		_, err = c.SAPRuns(ctx, scope, first.Job, first.Schedules[2], controldb.SAPRunQuery{})
-		require.ErrorIs(t, err, controldb.ErrSAPNotFound, "the replaced one is gone")
+		require.ErrorIs(t, err, dberror.ErrSAPNotFound, "the replaced one is gone")
 
 		// A schedule that has ended is not kept: a finished time runs again.
 		spec = sapSpec("k", controldb.SAPScheduleSpec{Mode: controldb.SAPTime, Spec: `{"time":"now"}`, Active: true})
@@ -474,9 +475,9 @@ func TestSAPLists(t *testing.T) {
 			require.Equal(t, x.want, names(x.q), "%d", i)
 		}
 		_, _, err := c.SAPJobs(ctx, provider, controldb.SAPJobQuery{Sort: "name; DROP TABLE x"})
-		require.Equal(t, controldb.KindInvalid, controldb.KindOf(err))
+		require.Equal(t, dberror.KindInvalid, dberror.KindOf(err))
 		_, _, err = c.SAPJobs(ctx, provider, controldb.SAPJobQuery{Filter: controldb.SAPFilter{{is("password", "x")}}})
-		require.Equal(t, controldb.KindInvalid, controldb.KindOf(err))
+		require.Equal(t, dberror.KindInvalid, dberror.KindOf(err))
 		for _, x := range []struct {
 			s    controldb.SAPSearch
 			want int

@@ -3,12 +3,11 @@ package controldb
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
@@ -16,30 +15,31 @@ import (
 // ScheduleSpec is what a caller gives of a schedule.
 type ScheduleSpec = model.ScheduleSpec
 
-// AddSchedule adds a schedule to a job. It returns [ErrJobNotFound], or [ErrScheduleExists] when
-// the name is taken. An agent validates the text afterwards: see Schedule.State.
+// AddSchedule adds a schedule to a job. It returns [dberror.ErrJobNotFound], or
+// [dberror.ErrScheduleExists] when the name is taken. An agent validates the text afterwards: see
+// Schedule.State.
 func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID, error) {
 	var id int64
-	c := given(newCall("jobs.sp_add_schedule").schedule(spec.JobName, spec.Name), model.ScheduleFields, &spec)
-	err := s.exec(ctx, "add schedule", c.out("schedule_id", &id))
+	c := given(forSchedule(call.New("jobs.sp_add_schedule"), spec.JobName, spec.Name), model.ScheduleFields, &spec)
+	err := s.conn.Exec(ctx, "add schedule", c.Out("schedule_id", &id))
 	return ScheduleID(id), err
 }
 
-// UpdateSchedule changes the given values. It returns [ErrScheduleNotFound], or [ErrScheduleExists]
-// when the new name is taken.
+// UpdateSchedule changes the given values. It returns [dberror.ErrScheduleNotFound], or
+// [dberror.ErrScheduleExists] when the new name is taken.
 func (s *Store) UpdateSchedule(ctx context.Context, spec ScheduleSpec) error {
-	c := newCall("jobs.sp_update_schedule").schedule(spec.JobName, spec.Name)
-	return s.exec(ctx, "update schedule", given(c, model.ScheduleFields, &spec))
+	c := forSchedule(call.New("jobs.sp_update_schedule"), spec.JobName, spec.Name)
+	return s.conn.Exec(ctx, "update schedule", given(c, model.ScheduleFields, &spec))
 }
 
 // DeleteSchedule deletes a schedule. Its active runs continue.
 func (s *Store) DeleteSchedule(ctx context.Context, job, name string) error {
-	return s.exec(ctx, "delete schedule", newCall("jobs.sp_delete_schedule").schedule(job, name))
+	return s.conn.Exec(ctx, "delete schedule", forSchedule(call.New("jobs.sp_delete_schedule"), job, name))
 }
 
 // schedule names a schedule. An empty name means the job's own definition.
-func (c *call) schedule(job, name string) *call {
-	return c.in("job_name", job).in("schedule_name", name)
+func forSchedule(c *call.Call, job, name string) *call.Call {
+	return c.In("job_name", job).In("schedule_name", name)
 }
 
 // EnableSchedule enables or disables a schedule. An empty name means the job's own definition.
@@ -48,7 +48,7 @@ func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bo
 	if !enabled {
 		op = "disable schedule"
 	}
-	return s.exec(ctx, op, newCall("jobs.sp_enable_schedule").schedule(job, name).in("enabled", enabled))
+	return s.conn.Exec(ctx, op, forSchedule(call.New("jobs.sp_enable_schedule"), job, name).In("enabled", enabled))
 }
 
 // PauseSchedule pauses or resumes a schedule and stores a note. An empty name means the job's own
@@ -58,7 +58,7 @@ func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool
 	if !paused {
 		op = "resume schedule"
 	}
-	return s.exec(ctx, op, newCall("jobs.sp_pause_schedule").schedule(job, name).in("paused", paused).optText("note", note))
+	return s.conn.Exec(ctx, op, forSchedule(call.New("jobs.sp_pause_schedule"), job, name).In("paused", paused).OptText("note", note))
 }
 
 // BackfillRequest is the argument of BackfillSchedule.
@@ -74,15 +74,15 @@ type BackfillRequest struct {
 // BackfillSchedule requests runs for a schedule's due instants in a past range.
 func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (BackfillID, error) {
 	var id int64
-	c := newCall("jobs.sp_backfill_schedule").schedule(req.JobName, req.Name).in("from", req.From).in("to", req.To)
-	err := s.exec(ctx, "backfill schedule", c.optText("overlap", req.Overlap).out("backfill_id", &id))
+	c := forSchedule(call.New("jobs.sp_backfill_schedule"), req.JobName, req.Name).In("from", req.From).In("to", req.To)
+	err := s.conn.Exec(ctx, "backfill schedule", c.OptText("overlap", req.Overlap).Out("backfill_id", &id))
 	return BackfillID(id), err
 }
 
 // CancelBackfill ends a backfill. Runs that it has started continue. It returns
-// [ErrBackfillNotFound] when no backfill has this id.
+// [dberror.ErrBackfillNotFound] when no backfill has this id.
 func (s *Store) CancelBackfill(ctx context.Context, id BackfillID) error {
-	return s.exec(ctx, "cancel backfill", newCall("jobs.sp_cancel_backfill").in("backfill_id", int64(id)))
+	return s.conn.Exec(ctx, "cancel backfill", call.New("jobs.sp_cancel_backfill").In("backfill_id", int64(id)))
 }
 
 // Schedule is a row of the view jobs.schedules.
@@ -189,51 +189,17 @@ type ScheduleFilter struct {
 	Limit int
 }
 
-// defaultLimit is the number of rows that a list without a limit returns.
-const defaultLimit = 1_000_000
-
-// filter collects the conditions of a query over a view. Its first argument is the limit of rows.
-type filter struct {
-	where []string
-	args  []any
-}
-
-func newFilter(limit int) *filter {
-	if limit <= 0 {
-		limit = defaultLimit
-	}
-	return &filter{args: []any{limit}}
-}
-
 // newScheduleFilter returns a filter by job, unless job is empty, and by schedule, unless name is
 // nil.
-func newScheduleFilter(limit int, job string, name *string) *filter {
-	w := newFilter(limit)
+func newScheduleFilter(limit int, job string, name *string) *call.Filter {
+	w := call.NewFilter(limit)
 	if job != "" {
-		w.add("job_name = %s", job)
+		w.Add("job_name = %s", job)
 	}
 	if name != nil {
-		w.add("schedule_name = %s", *name)
+		w.Add("schedule_name = %s", *name)
 	}
 	return w
-}
-
-// add adds a condition. Each %s in it is replaced by the parameter of the next value.
-func (f *filter) add(condition string, values ...any) {
-	names := make([]any, 0, len(values))
-	for _, v := range values {
-		f.args = append(f.args, v)
-		names = append(names, fmt.Sprintf("@p%d", len(f.args)))
-	}
-	f.where = append(f.where, fmt.Sprintf(condition, names...))
-}
-
-// text returns the WHERE clause; it is empty without conditions.
-func (f *filter) text() string {
-	if len(f.where) == 0 {
-		return ""
-	}
-	return "\nWHERE " + strings.Join(f.where, "\n    AND ")
 }
 
 // scheduleColumns are the columns of a Schedule.
@@ -251,21 +217,21 @@ const definedSchedule = "(schedule_name <> N'' OR enabled = 1 OR paused = 1 OR i
 func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
 	if f.DefinedOnly {
-		w.add(definedSchedule)
+		w.Add(definedSchedule)
 	}
 	if f.NamedOnly {
-		w.add("schedule_name <> %s", "")
+		w.Add("schedule_name <> %s", "")
 	}
 	if f.State != "" {
-		w.add("state = %s", f.State)
+		w.Add("state = %s", f.State)
 	}
-	return selectAll[Schedule](
+	return call.SelectAll[Schedule](
 		ctx,
-		s,
+		s.conn,
 		"list schedules",
 		`SELECT TOP (@p1) `+scheduleColumns+`
-FROM jobs.schedules`+w.text()+`
-ORDER BY job_name, schedule_name;`, w.args...)
+FROM jobs.schedules`+w.Text()+`
+ORDER BY job_name, schedule_name;`, w.Args...)
 }
 
 // ScheduleSkip is a row of the view jobs.schedule_skips.
@@ -302,19 +268,19 @@ type SkipFilter struct {
 func (s *Store) ScheduleSkips(ctx context.Context, f SkipFilter) ([]ScheduleSkip, error) {
 	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
 	if f.Cause != "" {
-		w.add("cause = %s", f.Cause)
+		w.Add("cause = %s", f.Cause)
 	}
 	if !f.Since.IsZero() {
-		w.add("due_time >= %s", datetime2(f.Since))
+		w.Add("due_time >= %s", call.Datetime2(f.Since))
 	}
-	return selectAll[ScheduleSkip](
+	return call.SelectAll[ScheduleSkip](
 		ctx,
-		s,
+		s.conn,
 		"list skipped instants",
 		`SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
     schedule_id, due_time, skipped, cause, reason, recorded_time
-FROM jobs.schedule_skips`+w.text()+`
-ORDER BY due_time DESC, schedule_id;`, w.args...)
+FROM jobs.schedule_skips`+w.Text()+`
+ORDER BY due_time DESC, schedule_id;`, w.Args...)
 }
 
 // Backfill is a row of the view jobs.schedule_backfills.
@@ -329,30 +295,30 @@ type Backfill struct {
 // all; limit 0 means 1000000.
 func (s *Store) Backfills(ctx context.Context, job string, name *string, limit int) ([]Backfill, error) {
 	w := newScheduleFilter(limit, job, name)
-	return selectAll[Backfill](
+	return call.SelectAll[Backfill](
 		ctx,
-		s,
+		s.conn,
 		"list backfills",
 		`SELECT TOP (@p1) job_name, schedule_name, backfill_id, state, reason, from_time,
     to_time, next_time, overlap, started, buffered, skipped, requested_by, requested_time, end_time
-FROM jobs.schedule_backfills`+w.text()+`
-ORDER BY backfill_id DESC;`, w.args...)
+FROM jobs.schedule_backfills`+w.Text()+`
+ORDER BY backfill_id DESC;`, w.Args...)
 }
 
-// AddCalendar adds a calendar. It returns [ErrCalendarExists] when the name is taken.
+// AddCalendar adds a calendar. It returns [dberror.ErrCalendarExists] when the name is taken.
 func (s *Store) AddCalendar(ctx context.Context, name, spec string) error {
-	return s.exec(ctx, "add calendar", newCall("jobs.sp_add_calendar").in("calendar_name", name).in("spec", spec))
+	return s.conn.Exec(ctx, "add calendar", call.New("jobs.sp_add_calendar").In("calendar_name", name).In("spec", spec))
 }
 
-// UpdateCalendar changes a calendar. It returns [ErrCalendarNotFound] when no calendar has this
-// name.
+// UpdateCalendar changes a calendar. It returns [dberror.ErrCalendarNotFound] when no calendar has
+// this name.
 func (s *Store) UpdateCalendar(ctx context.Context, name, spec string) error {
-	return s.exec(ctx, "update calendar", newCall("jobs.sp_update_calendar").in("calendar_name", name).in("spec", spec))
+	return s.conn.Exec(ctx, "update calendar", call.New("jobs.sp_update_calendar").In("calendar_name", name).In("spec", spec))
 }
 
 // DeleteCalendar deletes a calendar. The procedure refuses while a schedule uses the calendar.
 func (s *Store) DeleteCalendar(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete calendar", newCall("jobs.sp_delete_calendar").in("calendar_name", name))
+	return s.conn.Exec(ctx, "delete calendar", call.New("jobs.sp_delete_calendar").In("calendar_name", name))
 }
 
 // Calendar is a row of the view jobs.calendars.
@@ -365,15 +331,15 @@ type Calendar struct {
 
 // Calendars lists the calendar of a name, or all when it is empty, by name.
 func (s *Store) Calendars(ctx context.Context, name string) ([]Calendar, error) {
-	w := newFilter(0)
+	w := call.NewFilter(0)
 	if name != "" {
-		w.add("calendar_name = %s", name)
+		w.Add("calendar_name = %s", name)
 	}
-	return selectAll[Calendar](
+	return call.SelectAll[Calendar](
 		ctx,
-		s,
+		s.conn,
 		"list calendars",
 		`SELECT TOP (@p1) calendar_name, spec, created_time, updated_time
-FROM jobs.calendars`+w.text()+`
-ORDER BY calendar_name;`, w.args...)
+FROM jobs.calendars`+w.Text()+`
+ORDER BY calendar_name;`, w.Args...)
 }

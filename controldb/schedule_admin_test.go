@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -183,7 +184,7 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 		s = c.schedule(t, "j", "hourly")
 		require.Equal(t, []any{true, "why not", false, "Disabled"}, []any{s.Paused, s.PauseNote, s.Enabled, s.State})
 		require.NoError(t, c.DeleteSchedule(ctx, "j", "hourly"))
-		require.ErrorIs(t, c.DeleteSchedule(ctx, "j", "hourly"), controldb.ErrScheduleNotFound)
+		require.ErrorIs(t, c.DeleteSchedule(ctx, "j", "hourly"), dberror.ErrScheduleNotFound)
 		skips, err = c.ScheduleSkips(ctx, controldb.SkipFilter{})
 		require.NoError(t, err)
 		require.True(t, skips[0].Deleted)
@@ -274,16 +275,16 @@ func TestBackfill(t *testing.T) {
 		list, err = c.Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
 		require.Equal(t, []int64{1, 0, 1}, []int64{list[0].Started, list[0].Buffered, list[0].Skipped})
-		require.ErrorIs(t, c.CancelBackfill(ctx, id+1), controldb.ErrBackfillNotFound)
+		require.ErrorIs(t, c.CancelBackfill(ctx, id+1), dberror.ErrBackfillNotFound)
 		watch, err = c.BackfillWatch(ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, "Canceled", watch.State)
 		require.Equal(t, 1, watch.ActiveRuns)
 		require.False(t, watch.Ended())
 		_, err = c.BackfillWatch(ctx, id+1)
-		require.ErrorIs(t, err, controldb.ErrBackfillNotFound)
+		require.ErrorIs(t, err, dberror.ErrBackfillNotFound)
 		_, err = c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "no", From: from, To: from})
-		require.ErrorIs(t, err, controldb.ErrScheduleNotFound)
+		require.ErrorIs(t, err, dberror.ErrScheduleNotFound)
 	})
 }
 
@@ -292,9 +293,9 @@ func TestCalendars(t *testing.T) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
 		require.NoError(t, c.AddCalendar(ctx, "holidays", `{"dates": ["2026-12-24"]}`))
-		require.ErrorIs(t, c.AddCalendar(ctx, "holidays", `{}`), controldb.ErrCalendarExists)
+		require.ErrorIs(t, c.AddCalendar(ctx, "holidays", `{}`), dberror.ErrCalendarExists)
 		require.NoError(t, c.UpdateCalendar(ctx, "holidays", `{"dates": ["2026-12-25"]}`))
-		require.ErrorIs(t, c.UpdateCalendar(ctx, "none", `{}`), controldb.ErrCalendarNotFound)
+		require.ErrorIs(t, c.UpdateCalendar(ctx, "none", `{}`), dberror.ErrCalendarNotFound)
 		_, err := c.AddSchedule(
 			ctx,
 			controldb.ScheduleSpec{
@@ -306,7 +307,7 @@ func TestCalendars(t *testing.T) {
 		)
 		require.NoError(t, err)
 		require.Equal(t, []controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}}, c.due(t).Calendars)
-		require.Equal(t, controldb.KindConflict, controldb.KindOf(c.DeleteCalendar(ctx, "holidays")))
+		require.Equal(t, dberror.KindConflict, dberror.KindOf(c.DeleteCalendar(ctx, "holidays")))
 		require.NoError(t, c.DeleteSchedule(ctx, "j", "s"))
 		require.Empty(t, c.due(t).Calendars)
 		list, err := c.Calendars(ctx, "holidays")

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // JobCollection is a row of the view jobs.job_collections.
@@ -32,15 +35,15 @@ const jobCollectionColumns = `job_collection_name, job_collection_id, location, 
 
 // JobCollections lists job collections by name.
 func (s *Store) JobCollections(ctx context.Context, p Page[string]) ([]JobCollection, error) {
-	w := p.filter("job_collection_name", ">")
-	return selectAll[JobCollection](ctx, s, "list job collections", `SELECT `+jobCollectionColumns+`
-FROM jobs.job_collections`+w.text()+"\nORDER BY job_collection_name"+p.text(w)+";", w.args...)
+	w := p.Filter("job_collection_name", ">")
+	return call.SelectAll[JobCollection](ctx, s.conn, "list job collections", `SELECT `+jobCollectionColumns+`
+FROM jobs.job_collections`+w.Text()+"\nORDER BY job_collection_name"+p.Text(w)+";", w.Args...)
 }
 
-// JobCollection returns a job collection, or [ErrCollectionNotFound].
+// JobCollection returns a job collection, or [dberror.ErrCollectionNotFound].
 func (s *Store) JobCollection(ctx context.Context, name string) (JobCollection, error) {
-	list, err := selectAll[JobCollection](ctx, s, "read job collection", jobCollectionQuery, name)
-	return onlyRow(list, err, "read job collection", ErrCollectionNotFound)
+	list, err := call.SelectAll[JobCollection](ctx, s.conn, "read job collection", jobCollectionQuery, name)
+	return onlyRow(list, err, "read job collection", dberror.ErrCollectionNotFound)
 }
 
 const jobCollectionQuery = `SELECT ` + jobCollectionColumns + `
@@ -62,27 +65,27 @@ type JobCollectionSpec struct {
 
 // SetJobCollection creates a job collection or replaces its settings.
 func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (Put[JobCollection], error) {
-	c := newCall("jobs.sp_set_job_collection").in("job_collection_name", spec.Name).optText("location", spec.Location).
-		optText("sku", spec.SKU).optText("state", spec.State)
-	opt(c, "max_job_count", spec.MaxJobCount)
-	opt(c, "max_job_occurrence", spec.MaxJobOccurrence)
-	c.optText("max_recurrence_frequency", spec.MaxRecurrenceFrequency)
-	opt(c, "max_recurrence_interval", spec.MaxRecurrenceInterval)
-	c.optText("tags", spec.Tags)
+	c := call.New("jobs.sp_set_job_collection").In("job_collection_name", spec.Name).OptText("location", spec.Location).
+		OptText("sku", spec.SKU).OptText("state", spec.State)
+	call.Opt(c, "max_job_count", spec.MaxJobCount)
+	call.Opt(c, "max_job_occurrence", spec.MaxJobOccurrence)
+	c.OptText("max_recurrence_frequency", spec.MaxRecurrenceFrequency)
+	call.Opt(c, "max_recurrence_interval", spec.MaxRecurrenceInterval)
+	c.OptText("tags", spec.Tags)
 	return put[JobCollection](ctx, s, "set job collection", c, spec.IfMatch, jobCollectionQuery, spec.Name)
 }
 
 // EnableJobCollection enables or disables a job collection: its jobs' schedules are paused, and
 // those that were paused so are resumed. It returns the collection as the call left it.
 func (s *Store) EnableJobCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) (JobCollection, error) {
-	c := newCall("jobs.sp_enable_job_collection").in("job_collection_name", name).in("enabled", enabled)
-	return left[JobCollection](ctx, s, "enable job collection", opt(c, "if_match", ifMatch).read(jobCollectionQuery, name))
+	c := call.New("jobs.sp_enable_job_collection").In("job_collection_name", name).In("enabled", enabled)
+	return left[JobCollection](ctx, s, "enable job collection", call.Opt(c, "if_match", ifMatch).Read(jobCollectionQuery, name))
 }
 
 // DeleteJobCollection deletes a job collection with its jobs and their history.
 func (s *Store) DeleteJobCollection(ctx context.Context, name string, ifMatch *int64) error {
-	c := newCall("jobs.sp_delete_job_collection").in("job_collection_name", name)
-	return s.exec(ctx, "delete job collection", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_job_collection").In("job_collection_name", name)
+	return s.conn.Exec(ctx, "delete job collection", call.Opt(c, "if_match", ifMatch))
 }
 
 // SchedulerAction is an action of a job of a job collection: a step without a target group.
@@ -151,19 +154,19 @@ const schedulerJobColumns = `job_collection_name, job_name, full_name, job_id, r
 // SchedulerJobs lists jobs of a job collection by name: those in a state, which is Enabled,
 // Disabled, Completed or Faulted; empty means any.
 func (s *Store) SchedulerJobs(ctx context.Context, collection, state string, p Page[string]) ([]SchedulerJob, error) {
-	w := p.filter("job_name", ">")
-	w.add("job_collection_name = %s", collection)
+	w := p.Filter("job_name", ">")
+	w.Add("job_collection_name = %s", collection)
 	if state != "" {
-		w.add("state = %s", state)
+		w.Add("state = %s", state)
 	}
-	return selectAll[SchedulerJob](ctx, s, "list jobs of a collection", `SELECT `+schedulerJobColumns+`
-FROM jobs.scheduler_jobs`+w.text()+"\nORDER BY job_name"+p.text(w)+"\nOPTION (RECOMPILE);", w.args...)
+	return call.SelectAll[SchedulerJob](ctx, s.conn, "list jobs of a collection", `SELECT `+schedulerJobColumns+`
+FROM jobs.scheduler_jobs`+w.Text()+"\nORDER BY job_name"+p.Text(w)+"\nOPTION (RECOMPILE);", w.Args...)
 }
 
-// SchedulerJob returns a job of a job collection, or [ErrSchedulerJobNotFound].
+// SchedulerJob returns a job of a job collection, or [dberror.ErrSchedulerJobNotFound].
 func (s *Store) SchedulerJob(ctx context.Context, collection, name string) (SchedulerJob, error) {
-	list, err := selectAll[SchedulerJob](ctx, s, "read job of a collection", schedulerJobQuery, collection, name)
-	return onlyRow(list, err, "read job of a collection", ErrSchedulerJobNotFound)
+	list, err := call.SelectAll[SchedulerJob](ctx, s.conn, "read job of a collection", schedulerJobQuery, collection, name)
+	return onlyRow(list, err, "read job of a collection", dberror.ErrSchedulerJobNotFound)
 }
 
 const schedulerJobQuery = `SELECT ` + schedulerJobColumns + `
@@ -199,46 +202,46 @@ type SchedulerJobSpec struct {
 
 // SetSchedulerJob creates a job of a job collection, or replaces it.
 func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (Put[SchedulerJob], error) {
-	c := newCall("jobs.sp_set_scheduler_job").in("job_collection_name", spec.Collection).in("job_name", spec.Name).
-		in("command_type", spec.Main.Type).in("command", spec.Main.Command).in("schedule", spec.Schedule).
-		in("retry_attempts", int64(spec.Main.Retries)).in("retry_interval_seconds", int64(spec.Main.RetryInterval))
+	c := call.New("jobs.sp_set_scheduler_job").In("job_collection_name", spec.Collection).In("job_name", spec.Name).
+		In("command_type", spec.Main.Type).In("command", spec.Main.Command).In("schedule", spec.Schedule).
+		In("retry_attempts", int64(spec.Main.Retries)).In("retry_interval_seconds", int64(spec.Main.RetryInterval))
 	if e := spec.Error; e != nil {
-		c.in("error_command_type", e.Type).in("error_command", e.Command).in("error_retry_attempts", int64(e.Retries)).
-			in("error_retry_interval_seconds", int64(e.RetryInterval))
+		c.In("error_command_type", e.Type).In("error_command", e.Command).In("error_retry_attempts", int64(e.Retries)).
+			In("error_retry_interval_seconds", int64(e.RetryInterval))
 	}
-	c.in("enabled", spec.Enabled).optText("properties", spec.Properties)
+	c.In("enabled", spec.Enabled).OptText("properties", spec.Properties)
 	if len(spec.Secrets) > 0 {
 		text, err := json.Marshal(spec.Secrets)
 		if err != nil {
 			return Put[SchedulerJob]{}, err
 		}
-		c.in("secrets", string(text))
+		c.In("secrets", string(text))
 	}
 	if spec.Gap > 0 {
-		c.in("gap_seconds", spec.Gap)
+		c.In("gap_seconds", spec.Gap)
 	}
-	c.in("quotas", !spec.NoQuotas)
+	c.In("quotas", !spec.NoQuotas)
 	return put[SchedulerJob](ctx, s, "set job of a collection", c, spec.IfMatch, schedulerJobQuery, spec.Collection, spec.Name)
 }
 
 // EnableSchedulerJob enables or disables a job of a job collection, and returns the job as the call
 // left it.
 func (s *Store) EnableSchedulerJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) (SchedulerJob, error) {
-	c := newCall("jobs.sp_enable_scheduler_job").in("job_collection_name", collection).in("job_name", name).in("enabled", enabled)
-	return left[SchedulerJob](ctx, s, "enable job of a collection", opt(c, "if_match", ifMatch).read(schedulerJobQuery, collection, name))
+	c := call.New("jobs.sp_enable_scheduler_job").In("job_collection_name", collection).In("job_name", name).In("enabled", enabled)
+	return left[SchedulerJob](ctx, s, "enable job of a collection", call.Opt(c, "if_match", ifMatch).Read(schedulerJobQuery, collection, name))
 }
 
 // RunSchedulerJob starts a run of a job of a job collection. id is the id of the run: if a run of
 // the job has it already, nothing starts.
 func (s *Store) RunSchedulerJob(ctx context.Context, collection, name string, id uuid.UUID) error {
-	return s.exec(ctx, "run job of a collection", newCall("jobs.sp_run_scheduler_job").
-		in("job_collection_name", collection).in("job_name", name).in("job_execution_id", id))
+	return s.conn.Exec(ctx, "run job of a collection", call.New("jobs.sp_run_scheduler_job").
+		In("job_collection_name", collection).In("job_name", name).In("job_execution_id", id))
 }
 
 // DeleteSchedulerJob deletes a job of a job collection with its history.
 func (s *Store) DeleteSchedulerJob(ctx context.Context, collection, name string, ifMatch *int64) error {
-	c := newCall("jobs.sp_delete_scheduler_job").in("job_collection_name", collection).in("job_name", name)
-	return s.exec(ctx, "delete job of a collection", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_scheduler_job").In("job_collection_name", collection).In("job_name", name)
+	return s.conn.Exec(ctx, "delete job of a collection", call.Opt(c, "if_match", ifMatch))
 }
 
 // SchedulerRun is a run of a job of a job collection.
@@ -253,11 +256,11 @@ type SchedulerRun struct {
 
 // SchedulerRuns lists runs of a job of a job collection, the latest first.
 func (s *Store) SchedulerRuns(ctx context.Context, job uuid.UUID, p Page[RunKey]) ([]SchedulerRun, error) {
-	w := newFilter(p.Top)
-	w.add("v.job_id = %s", mssqldb.UniqueIdentifier(job))
+	w := call.NewFilter(p.Top)
+	w.Add("v.job_id = %s", mssqldb.UniqueIdentifier(job))
 	p.After.add(w)
-	return selectAll[SchedulerRun](ctx, s, "list runs of a job of a collection", `SELECT v.job_execution_id, v.create_time, v.scheduled, v.executions
-FROM jobs.scheduler_runs AS v`+w.text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.text(w)+";", w.args...)
+	return call.SelectAll[SchedulerRun](ctx, s.conn, "list runs of a job of a collection", `SELECT v.job_execution_id, v.create_time, v.scheduled, v.executions
+FROM jobs.scheduler_runs AS v`+w.Text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.Text(w)+";", w.Args...)
 }
 
 // SchedulerAttempt is a row of the view jobs.scheduler_history.
@@ -277,12 +280,12 @@ type SchedulerAttempt struct {
 // SchedulerHistory lists the attempts of the runs of a job of a job collection that were created
 // from one time to another, newest first. A status that is not empty restricts the list.
 func (s *Store) SchedulerHistory(ctx context.Context, job uuid.UUID, from, to time.Time, status string) ([]SchedulerAttempt, error) {
-	return selectAll[SchedulerAttempt](ctx, s, "list history of a job of a collection", `SELECT job_execution_id, run_created_time,
+	return call.SelectAll[SchedulerAttempt](ctx, s.conn, "list history of a job of a collection", `SELECT job_execution_id, run_created_time,
     attempt_id, action_name, status, start_time, end_time, expected_time, retry_count, message
 FROM jobs.scheduler_history
 WHERE job_id = @p1
     AND run_created_time BETWEEN @p2 AND @p3
     AND (@p4 = N'' OR status = @p4)
 ORDER BY run_created_time DESC, attempt_id DESC
-OPTION (RECOMPILE);`, mssqldb.UniqueIdentifier(job), datetime2(from), datetime2(to), status)
+OPTION (RECOMPILE);`, mssqldb.UniqueIdentifier(job), call.Datetime2(from), call.Datetime2(to), status)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -100,19 +101,19 @@ func TestSchedulerJobs(t *testing.T) {
 
 		one, zero := int64(1), int64(0)
 		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &one }))
-		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
 		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &zero }))
-		require.ErrorIs(t, err, controldb.ErrRevision)
-		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", &one), controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
+		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", &one), dberror.ErrRevision)
 		require.NoError(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", nil))
-		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", nil), controldb.ErrSchedulerJobNotFound)
+		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", nil), dberror.ErrSchedulerJobNotFound)
 		_, err = c.SchedulerJob(t.Context(), "jc", "h1")
-		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrSchedulerJobNotFound)
 
 		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
 		require.NoError(t, err)
 		require.NoError(t, c.DeleteJobCollection(t.Context(), "jc", nil))
-		require.ErrorIs(t, c.DeleteJobCollection(t.Context(), "jc", nil), controldb.ErrCollectionNotFound)
+		require.ErrorIs(t, c.DeleteJobCollection(t.Context(), "jc", nil), dberror.ErrCollectionNotFound)
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.jobs WHERE job_name LIKE N'jc/%'`))
 	})
 }
@@ -194,7 +195,7 @@ func TestJobCollectionQuotas(t *testing.T) {
 				s.Schedule, s.Gap = `{"recurrence":{"frequency":"`+frequency+`","interval":`+interval+`}}`, gap
 			}
 		}
-		require.ErrorIs(t, set(every("Minute", "59", 0)), controldb.ErrQuotaExceeded)
+		require.ErrorIs(t, set(every("Minute", "59", 0)), dberror.ErrQuotaExceeded)
 		require.ErrorContains(t, set(every("Week", "1", 900)), "recurs every 900 s, more often than the quota maxRecurrence of its job collection permits: the limit is hour/1.")
 		require.NoError(t, set(every("Minute", "59", 0), func(s *controldb.SchedulerJobSpec) { s.NoQuotas = true }))
 		require.NoError(t, set(every("MINUTE", "60", 0)))
@@ -206,12 +207,12 @@ func TestJobCollectionQuotas(t *testing.T) {
 		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Schedule = "5" }), "Invalid @schedule")
 		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Properties = "[]" }), "Invalid @properties")
 		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Name = "a b" }), "Invalid @job_name")
-		require.ErrorIs(t, set(func(s *controldb.SchedulerJobSpec) { s.Collection = "nope" }), controldb.ErrCollectionNotFound)
+		require.ErrorIs(t, set(func(s *controldb.SchedulerJobSpec) { s.Collection = "nope" }), dberror.ErrCollectionNotFound)
 		for _, name := range []string{"h2", "h3"} {
 			_, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
 			if name == "h3" {
 				require.ErrorContains(t, err, "the limit is 2.")
-				require.ErrorIs(t, err, controldb.ErrQuotaExceeded)
+				require.ErrorIs(t, err, dberror.ErrQuotaExceeded)
 			} else {
 				require.NoError(t, err)
 			}
@@ -258,7 +259,7 @@ func TestSchedulerSecrets(t *testing.T) {
 		_, err = c.SetSchedulerJob(t.Context(), spec)
 		require.ErrorContains(t, err, "Invalid secret name")
 		_, err = c.SchedulerJob(t.Context(), "jc", "h2")
-		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound, "nothing was stored")
+		require.ErrorIs(t, err, dberror.ErrSchedulerJobNotFound, "nothing was stored")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -17,6 +18,9 @@ type ScheduleID int64
 
 // BackfillID identifies a backfill; 0 means none.
 type BackfillID int64
+
+// Scan implements sql.Scanner.
+func (id *BackfillID) Scan(src any) error { return call.ScanNull((*int64)(id), src) }
 
 // DueSchedule is the definition and state of a schedule, from which an agent computes due instants.
 type DueSchedule struct {
@@ -161,7 +165,7 @@ type windowJSON struct {
 const windowFaultUnits = 400
 
 // RecordWindows stores what is known about windows; opened is the number of those that are open and
-// were not before. It returns [ErrTermEnded] when the term has ended.
+// were not before. It returns [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowState) (opened int, err error) {
 	if len(states) == 0 {
 		return 0, nil
@@ -169,7 +173,7 @@ func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowS
 	list := make([]windowJSON, 0, len(states))
 	for _, w := range states {
 		list = append(list, windowJSON{
-			AnswerID: w.Window.AnswerID, ExecutionID: w.Window.ExecutionID, Wave: w.Window.Wave, CheckAt: datetime2(w.Window.CheckAt), Open: w.Open, At: datetime2(w.At),
+			AnswerID: w.Window.AnswerID, ExecutionID: w.Window.ExecutionID, Wave: w.Window.Wave, CheckAt: call.Datetime2(w.Window.CheckAt), Open: w.Open, At: call.Datetime2(w.At),
 			ChangesAt: optInstant(w.Changes), Fault: wording.Clip(w.Fault, windowFaultUnits, wording.UTF16),
 		})
 	}
@@ -178,8 +182,8 @@ func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowS
 		return 0, fmt.Errorf("record windows: write them as JSON: %w", err)
 	}
 	var recorded int
-	err = s.query(ctx, "record windows",
-		newCall("jobs_internal.record_windows").forTerm(term).in("windows", string(text)), scanOne(&recorded, &opened))
+	err = s.conn.Query(ctx, "record windows",
+		forTerm(call.New("jobs_internal.record_windows"), term).In("windows", string(text)), call.ScanOne(&recorded, &opened))
 	return opened, err
 }
 
@@ -198,13 +202,13 @@ func (s *Store) DueSchedules(ctx context.Context, limit int, otherKinds ...strin
 		minInterval int64 // seconds
 		backfills   []backfillRow
 	)
-	c := newCall("jobs_internal.due_schedules").in("max", int64(limit))
+	c := call.New("jobs_internal.due_schedules").In("max", int64(limit))
 	if len(otherKinds) > 0 {
-		c.in("other_kinds", strings.Join(otherKinds, ","))
+		c.In("other_kinds", strings.Join(otherKinds, ","))
 	}
-	err := s.query(ctx, "list due schedules", c,
-		scanOne(&res.Now, &res.NextFireAt, &res.LastWorkedAt, &res.WorkingSince, &minInterval),
-		into(&res.Schedules), into(&res.Unvalidated), into(&backfills), into(&res.Calendars), into(&res.Windows))
+	err := s.conn.Query(ctx, "list due schedules", c,
+		call.ScanOne(&res.Now, &res.NextFireAt, &res.LastWorkedAt, &res.WorkingSince, &minInterval),
+		call.Into(&res.Schedules), call.Into(&res.Unvalidated), call.Into(&backfills), call.Into(&res.Calendars), call.Into(&res.Windows))
 	if err != nil {
 		return DueSchedules{}, err
 	}
@@ -293,9 +297,9 @@ type validationJSON struct {
 // descriptionUnits is the length of schedules.description in UTF-16 units.
 const descriptionUnits = 4000
 
-// RecordValidations stores the results of validations. It returns [ErrTermEnded] when the term has
-// ended. The name of the procedure, record_verdicts, is historical: agents of the previous release
-// call it.
+// RecordValidations stores the results of validations. It returns [dberror.ErrTermEnded] when the
+// term has ended. The name of the procedure, record_verdicts, is historical: agents of the previous
+// release call it.
 func (s *Store) RecordValidations(
 	ctx context.Context,
 	term TermID,
@@ -318,9 +322,9 @@ func (s *Store) RecordValidations(
 		return nil, fmt.Errorf("record validations: write validations as JSON: %w", err)
 	}
 	var recorded []RecordedValidation
-	err = s.query(ctx, "record validations",
-		newCall("jobs_internal.record_verdicts").forTerm(term).in("verdicts", string(text)),
-		into(&recorded))
+	err = s.conn.Query(ctx, "record validations",
+		forTerm(call.New("jobs_internal.record_verdicts"), term).In("verdicts", string(text)),
+		call.Into(&recorded))
 	return recorded, err
 }
 
@@ -331,11 +335,11 @@ func (s *Store) RecordValidations(
 // One call covers some thousand schedules and skips those that another transaction holds; remaining
 // is true when more are left.
 func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string) (n int, remaining bool, err error) {
-	err = s.query(
+	err = s.conn.Query(
 		ctx,
 		"recheck schedules",
-		newCall("jobs_internal.recheck_schedules").forTerm(term).in("engine", engine),
-		scanOne(&n, &remaining),
+		forTerm(call.New("jobs_internal.recheck_schedules"), term).In("engine", engine),
+		call.ScanOne(&n, &remaining),
 	)
 	return n, remaining, err
 }
@@ -443,7 +447,7 @@ func optInstant(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := datetime2(t)
+	text := call.Datetime2(t)
 	return &text
 }
 
@@ -451,7 +455,7 @@ func optInstant(t time.Time) *string {
 func instants(list []time.Time) []string {
 	texts := make([]string, 0, len(list))
 	for _, t := range list {
-		texts = append(texts, datetime2(t))
+		texts = append(texts, call.Datetime2(t))
 	}
 	return texts
 }
@@ -468,7 +472,7 @@ func upcoming(list []time.Time) []string {
 // FireSchedules creates the executions of due instants and stores the next due instants, in one
 // transaction. One due instant of one schedule creates exactly one execution, however often and by
 // whichever agent FireSchedules is called (I2). Of several firings of one schedule, one is carried
-// out; the others are stale. It returns [ErrTermEnded] when the term has ended.
+// out; the others are stale. It returns [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing) ([]FiredExecution, error) {
 	if len(firings) == 0 {
 		return nil, nil
@@ -486,7 +490,7 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 		for _, skip := range f.Skips {
 			j.Skips = append(
 				j.Skips,
-				skipJSON{DueAt: datetime2(skip.DueAt), Count: skip.Count, Cause: skip.Cause, Reason: skip.Reason},
+				skipJSON{DueAt: call.Datetime2(skip.DueAt), Count: skip.Count, Cause: skip.Cause, Reason: skip.Reason},
 			)
 		}
 		list = append(list, j)
@@ -496,8 +500,8 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 		return nil, fmt.Errorf("fire schedules: write firings as JSON: %w", err)
 	}
 	var fired []FiredExecution
-	err = s.query(ctx, "fire schedules",
-		newCall("jobs_internal.fire_schedules").forTerm(term).in("firings", string(text)),
-		into(&fired))
+	err = s.conn.Query(ctx, "fire schedules",
+		forTerm(call.New("jobs_internal.fire_schedules"), term).In("firings", string(text)),
+		call.Into(&fired))
 	return fired, err
 }

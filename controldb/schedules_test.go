@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // due lists what is due.
@@ -247,7 +248,7 @@ func TestHistory(t *testing.T) {
 		for _, args := range []string{``, `@job_name = N'j', @job_id = 'B9A5E1C0-0000-0000-0000-000000000000'`} {
 			c.fails(t, 50027, `EXEC jobs.sp_purge_jobhistory `+args)
 		}
-		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}), controldb.ErrJobNotFound)
-		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}), controldb.ErrJobNotFound)
+		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}), dberror.ErrJobNotFound)
+		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}), dberror.ErrJobNotFound)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 )
@@ -27,7 +28,7 @@ func TestEarlierSchema(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, of, other.Have)
 			} else {
-				require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+				require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 			}
 			require.NoError(t, c.Migrate(t.Context()))
 			other, err = c.CheckAgent(t.Context())
@@ -65,19 +66,19 @@ func TestSchemaLacksCalls(t *testing.T) {
 		c.exec(t, `CREATE OR ALTER PROCEDURE jobs_internal.confirm_term @term_id BIGINT, @now DATETIME2(7) = NULL AS RETURN 0;`)
 		c.exec(t, `UPDATE c SET c.sha256 = REPLICATE('0', 64) FROM jobs_internal.code_objects AS c WHERE c.name = N'jobs_internal.confirm_term';`)
 		_, err := c.CheckAgent(t.Context())
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		require.ErrorContains(t, err, `1 object missing (jobs_internal.confirm_term @term_guid): run "jobagent db migrate"`)
 		_, err = c.ConfirmTerm(t.Context(), c.term(t))
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion, "what has not asked before learns the same by a call")
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion, "what has not asked before learns the same by a call")
 		require.ErrorContains(t, err, `run "jobagent db migrate"`)
 
 		c.exec(t, `DROP PROCEDURE jobs_internal.confirm_term;`)
 		c.exec(t, `DELETE c FROM jobs_internal.code_objects AS c WHERE c.name = N'jobs_internal.confirm_term';`)
 		_, err = c.CheckAgent(t.Context())
-		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 		require.ErrorContains(t, err, `1 object missing (jobs_internal.confirm_term): run "jobagent db migrate"`)
 		_, err = c.ConfirmTerm(t.Context(), c.term(t))
-		require.ErrorIs(t, err, controldb.ErrNotInstalled)
+		require.ErrorIs(t, err, dberror.ErrNotInstalled)
 		require.ErrorContains(t, err, `or "jobagent db migrate" if it is of an earlier release`)
 
 		require.NoError(t, c.Migrate(t.Context()))

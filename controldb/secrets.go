@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
@@ -32,7 +34,7 @@ type SecretKey struct {
 
 // SecretKeys lists the keys of secrets, the latest first.
 func (s *Store) SecretKeys(ctx context.Context) ([]SecretKey, error) {
-	return selectAll[SecretKey](ctx, s, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only,
+	return call.SelectAll[SecretKey](ctx, s.conn, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only,
     created_time, created_by, retired_time, retired_by
 FROM jobs.secret_keys
 ORDER BY created_time DESC, key_id;`)
@@ -41,12 +43,12 @@ ORDER BY created_time DESC, key_id;`)
 // AddSecretKey adds a public key for which secrets are sealed from now on. Adding an active key
 // again has no effect.
 func (s *Store) AddSecretKey(ctx context.Context, key secret.PublicKey) error {
-	return s.exec(ctx, "add key", newCall("jobs.sp_add_secret_key").in("public_key", key.Bytes()))
+	return s.conn.Exec(ctx, "add key", call.New("jobs.sp_add_secret_key").In("public_key", key.Bytes()))
 }
 
 // RetireSecretKey retires a key. The procedure refuses while a secret is sealed for this key alone.
 func (s *Store) RetireSecretKey(ctx context.Context, id string) error {
-	return s.exec(ctx, "retire key", newCall("jobs.sp_retire_secret_key").in("key_id", id))
+	return s.conn.Exec(ctx, "retire key", call.New("jobs.sp_retire_secret_key").In("key_id", id))
 }
 
 // Secret is a row of the view jobs.secrets.
@@ -70,20 +72,20 @@ type Secret struct {
 // Secrets lists the sealed secrets that authors set, by name; name restricts the list unless it is
 // empty.
 func (s *Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
-	w := newFilter(0)
-	w.add("owner = %s", "")
+	w := call.NewFilter(0)
+	w.Add("owner = %s", "")
 	if name != "" {
-		w.add("secret_name = %s", name)
+		w.Add("secret_name = %s", name)
 	}
-	return selectAll[Secret](ctx, s, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys,
+	return call.SelectAll[Secret](ctx, s.conn, "list secrets", `SELECT TOP (@p1) secret_name, version, keys, missing_keys,
     created_time, updated_time, updated_by, hosts, owner
-FROM jobs.secrets`+w.text()+`
-ORDER BY secret_name;`, w.args...)
+FROM jobs.secrets`+w.Text()+`
+ORDER BY secret_name;`, w.Args...)
 }
 
 // AllSecrets lists the sealed secrets of all owners, by owner and name.
 func (s *Store) AllSecrets(ctx context.Context) ([]Secret, error) {
-	return selectAll[Secret](ctx, s, "list all secrets", `SELECT secret_name, version, keys, missing_keys,
+	return call.SelectAll[Secret](ctx, s.conn, "list all secrets", `SELECT secret_name, version, keys, missing_keys,
     created_time, updated_time, updated_by, hosts, owner
 FROM jobs.secrets
 ORDER BY owner, secret_name;`)
@@ -91,9 +93,9 @@ ORDER BY owner, secret_name;`)
 
 // DatabaseID returns the identity of the control database, to which sealed secrets are bound.
 func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
-	list, err := selectAll[struct {
+	list, err := call.SelectAll[struct {
 		ID uuid.UUID `db:"database_id"`
-	}](ctx, s, "read the database's identity", `SELECT database_id FROM jobs.control_database;`)
+	}](ctx, s.conn, "read the database's identity", `SELECT database_id FROM jobs.control_database;`)
 	if err != nil || len(list) == 0 {
 		return uuid.Nil, err
 	}
@@ -101,8 +103,8 @@ func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
 }
 
 // SealSecret seals a value for the active keys, and returns the text that procedures take as
-// @sealed. place.Database is filled in. The error wraps [ErrSecretKeysChanged] if there is no
-// active key; errors do not contain the value.
+// @sealed. place.Database is filled in. The error wraps [dberror.ErrSecretKeysChanged] if there is
+// no active key; errors do not contain the value.
 func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string) (string, error) {
 	id, err := s.DatabaseID(ctx)
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string
 	}
 	if len(recipients) == 0 {
 		return "", fmt.Errorf("%w: there is no active key for which a secret could be sealed; make one with jobagent key generate",
-			ErrSecretKeysChanged)
+			dberror.ErrSecretKeysChanged)
 	}
 	sealed, err := secret.Seal(rand.Reader, place, value, recipients)
 	if err != nil {
@@ -136,16 +138,17 @@ func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string
 }
 
 // SetSecret stores a sealed value as the given version of a secret. Version and hosts are those for
-// which the value was sealed. SetSecret returns [ErrSecretKeysChanged] or [ErrSecretChanged] when
-// the value has to be sealed again.
+// which the value was sealed. SetSecret returns [dberror.ErrSecretKeysChanged] or
+// [dberror.ErrSecretChanged] when the value has to be sealed again.
 func (s *Store) SetSecret(ctx context.Context, name string, sealed secret.Sealed, version int, hosts ...string) error {
-	return s.exec(ctx, "set secret",
-		newCall("jobs.sp_set_secret").in("name", name).in("sealed", sealed.JSON(version, hosts...)))
+	return s.conn.Exec(ctx, "set secret",
+		call.New("jobs.sp_set_secret").In("name", name).In("sealed", sealed.JSON(version, hosts...)))
 }
 
-// DeleteSecret deletes a secret. It returns [ErrSecretNotFound] when no secret has this name.
+// DeleteSecret deletes a secret. It returns [dberror.ErrSecretNotFound] when no secret has this
+// name.
 func (s *Store) DeleteSecret(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete secret", newCall("jobs.sp_delete_secret").in("name", name))
+	return s.conn.Exec(ctx, "delete secret", call.New("jobs.sp_delete_secret").In("name", name))
 }
 
 // SealedSecret is a sealed secret as it is stored.
@@ -156,18 +159,18 @@ type SealedSecret struct {
 	Missing []secret.PublicKey
 }
 
-// SealedSecret reads a sealed secret; only agents may. It returns [ErrSecretNotFound] when no
-// secret has this name. The owner is empty for secrets that authors set.
+// SealedSecret reads a sealed secret; only agents may. It returns [dberror.ErrSecretNotFound] when
+// no secret has this name. The owner is empty for secrets that authors set.
 func (s *Store) SealedSecret(ctx context.Context, owner, name string) (SealedSecret, error) {
 	var res SealedSecret
-	err := s.readSealed(ctx, "read secret", newCall("jobs_internal.get_secret").in("name", name).in("owner", owner), &res)
+	err := s.readSealed(ctx, "read secret", call.New("jobs_internal.get_secret").In("name", name).In("owner", owner), &res)
 	res.Place.Owner = owner
 	return res, err
 }
 
 // readSealed calls a procedure whose last two result sets are those of get_secret. first are the
 // result sets before them.
-func (s *Store) readSealed(ctx context.Context, op string, c *call, res *SealedSecret, first ...func(*sqlx.Rows) error) error {
+func (s *Store) readSealed(ctx context.Context, op string, c *call.Call, res *SealedSecret, first ...func(*sqlx.Rows) error) error {
 	var (
 		database uuid.UUID
 		hosts    sql.NullString
@@ -177,8 +180,8 @@ func (s *Store) readSealed(ctx context.Context, op string, c *call, res *SealedS
 			Data      []byte `db:"data"`
 		}
 	)
-	err := s.query(ctx, op, c, append(first,
-		scanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), into(&keys))...)
+	err := s.conn.Query(ctx, op, c, append(first,
+		call.ScanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), call.Into(&keys))...)
 	if err != nil {
 		return err
 	}
@@ -204,6 +207,6 @@ func (s *Store) readSealed(ctx context.Context, op string, c *call, res *SealedS
 // ResealSecret stores data keys that were sealed for further keys; only agents may. A secret that
 // has another version by now stays unchanged.
 func (s *Store) ResealSecret(ctx context.Context, place secret.Place, keys []secret.SealedKey) error {
-	return s.exec(ctx, "seal secret for further keys", newCall("jobs_internal.reseal_secret").in("name", place.Name).
-		in("version", int64(place.Version)).in("keys", secret.KeysJSON(keys)).in("owner", place.Owner))
+	return s.conn.Exec(ctx, "seal secret for further keys", call.New("jobs_internal.reseal_secret").In("name", place.Name).
+		In("version", int64(place.Version)).In("keys", secret.KeysJSON(keys)).In("owner", place.Owner))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -48,7 +48,7 @@ func TestSecretsAndRotation(t *testing.T) {
 		ctx := t.Context()
 		first, second := newSecretKey(t), newSecretKey(t)
 		err := c.SetSecret(ctx, "api", c.seal(t, "api", "v1", 1, first), 1)
-		require.ErrorIs(t, err, controldb.ErrSecretKeysChanged)
+		require.ErrorIs(t, err, dberror.ErrSecretKeysChanged)
 		require.ErrorContains(t, err, "Make one with jobagent key generate")
 
 		require.NoError(t, c.AddSecretKey(ctx, first.Public()))
@@ -58,16 +58,16 @@ func TestSecretsAndRotation(t *testing.T) {
 		value, err := c.open(t, "api", first)
 		require.NoError(t, err)
 		require.Equal(t, "v2", value)
-		require.ErrorIs(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v2", 2, first), 2), controldb.ErrSecretChanged)
-		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "v2", 2, first), 2), controldb.ErrSecretChanged)
+		require.ErrorIs(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v2", 2, first), 2), dberror.ErrSecretChanged)
+		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "v2", 2, first), 2), dberror.ErrSecretChanged)
 
 		// A key is added. New values must be sealed for it, too.
 		require.NoError(t, c.AddSecretKey(ctx, second.Public()))
-		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first), 1), controldb.ErrSecretKeysChanged)
+		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first), 1), dberror.ErrSecretKeysChanged)
 		require.NoError(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first, second), 1))
 		err = c.RetireSecretKey(ctx, first.Public().ID())
 		require.ErrorContains(t, err, "1 secrets are sealed for it alone, among them 'api'")
-		require.Equal(t, controldb.KindConflict, controldb.KindOf(err))
+		require.Equal(t, dberror.KindConflict, dberror.KindOf(err))
 		list, err := c.Secrets(ctx, "")
 		require.NoError(t, err)
 		require.Len(t, list, 2)
@@ -102,12 +102,12 @@ func TestSecretsAndRotation(t *testing.T) {
 		require.ErrorContains(t, c.RetireSecretKey(ctx, first.Public().ID()), "No active key has the id")
 		require.ErrorContains(t, c.AddSecretKey(ctx, first.Public()), "was retired")
 		require.ErrorContains(t, c.RetireSecretKey(ctx, second.Public().ID()), "2 secrets are sealed for it alone")
-		require.ErrorIs(t, c.ResealSecret(ctx, s.Place, s.Sealed.Keys), controldb.ErrSecretKeysChanged, "not for a retired key")
+		require.ErrorIs(t, c.ResealSecret(ctx, s.Place, s.Sealed.Keys), dberror.ErrSecretKeysChanged, "not for a retired key")
 
 		require.NoError(t, c.DeleteSecret(ctx, "API"))
-		require.ErrorIs(t, c.DeleteSecret(ctx, "api"), controldb.ErrSecretNotFound)
+		require.ErrorIs(t, c.DeleteSecret(ctx, "api"), dberror.ErrSecretNotFound)
 		_, err = c.SealedSecret(ctx, "", "api")
-		require.ErrorIs(t, err, controldb.ErrSecretNotFound)
+		require.ErrorIs(t, err, dberror.ErrSecretNotFound)
 		require.NoError(t, c.DeleteSecret(ctx, "new"))
 		require.NoError(t, c.RetireSecretKey(ctx, second.Public().ID()))
 	})
@@ -219,7 +219,7 @@ func TestSecretsOfREST(t *testing.T) {
 		require.Equal(t, secret.OwnerREST, secret.OwnerOf(name))
 		place := secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{"h"}}
 		_, err = c.SealSecret(ctx, place, "v")
-		require.ErrorIs(t, err, controldb.ErrSecretKeysChanged, "no key")
+		require.ErrorIs(t, err, dberror.ErrSecretKeysChanged, "no key")
 		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
 		sealed, err := c.SealSecret(ctx, place, "v")
 		require.NoError(t, err)

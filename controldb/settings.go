@@ -3,6 +3,8 @@ package controldb
 import (
 	"context"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Setting is a row of the view jobs.settings: a setting of the whole system.
@@ -21,7 +23,7 @@ type Setting struct {
 
 // Settings lists all settings by name.
 func (s *Store) Settings(ctx context.Context) ([]Setting, error) {
-	return selectAll[Setting](ctx, s, "list settings",
+	return call.SelectAll[Setting](ctx, s.conn, "list settings",
 		`SELECT name, value, default_value, lowest_value, highest_value, is_default, meaning, updated_time
 FROM jobs.settings
 ORDER BY name;`)
@@ -29,7 +31,7 @@ ORDER BY name;`)
 
 // SetSetting sets a setting, or with nil resets it to its default.
 func (s *Store) SetSetting(ctx context.Context, name string, value *int) error {
-	c := newCall("jobs.sp_set_setting").in("name", name)
-	opt(c, "value", value)
-	return s.exec(ctx, "set the setting", c)
+	c := call.New("jobs.sp_set_setting").In("name", name)
+	call.Opt(c, "value", value)
+	return s.conn.Exec(ctx, "set the setting", c)
 }

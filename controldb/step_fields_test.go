@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -108,7 +109,7 @@ func TestStepFields(t *testing.T) {
 			update := model.StepChanges(bad, model.DefaultStep)
 			update.JobName, update.StepName = "j", new("updated")
 			_, err := c.UpdateJobStep(ctx, update)
-			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), field)
+			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), field)
 			require.ErrorContains(t, err, "want ", field)
 		}
 

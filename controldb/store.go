@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -14,7 +13,8 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -41,24 +41,17 @@ type Config struct {
 
 // Store is an open control database. It is safe for concurrent use.
 type Store struct {
-	db         *sqlx.DB
+	conn       *call.Conn
 	serverName string
-	program    string                              // version of this program; see Config
-	limit      time.Duration                       // of each call of a procedure or view; 0: only the context's
-	onDeadlock func(op string, wait time.Duration) // nil: calls are not repeated after a deadlock
-	onSlow     func(op string)                     // nil: slow calls are not told
-	slowAfter  time.Duration
-	observer   Observer // nil: none
-	recorded   *[]*call // of Together: the calls are collected here and not made
-	retire     func()   // ends the pool's sessions at their next use; nil: it cannot
+	program    string // version of this program; see Config
 }
 
 // pingTimeout bounds the first connection of Open.
 const pingTimeout = 30 * time.Second
 
 // Open connects and checks that the server answers. It does not check the schema; CheckVersion
-// does. The errors are [ErrUnreachable], [ErrLoginFailed], or about the configuration. Close
-// releases the connections.
+// does. The errors are [dberror.ErrUnreachable], [dberror.ErrLoginFailed], or about the
+// configuration. Close releases the connections.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s, err := New(cfg)
 	if err != nil {
@@ -116,29 +109,16 @@ func New(cfg Config) (*Store, error) {
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	db.SetConnMaxLifetime(sessionLife)
-	s := &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName, program: cfg.Program}
+	var retire func()
 	if r, ok := connector.(interface{ Retire() }); ok {
-		s.retire = r.Retire
+		retire = r.Retire
 	}
-	return s, nil
+	return &Store{conn: call.NewConn(sqlx.NewDb(db, "sqlserver"), retire), serverName: serverName, program: cfg.Program}, nil
 }
 
 // sessionLife is how long a session is used. A front that only reads would else stay on a former
 // primary that became a readable secondary, and show the past: nothing there fails.
 const sessionLife = 10 * time.Minute
-
-// retireAfter lets the pool replace its sessions when an error of a call says that the server that
-// they lead to has gone, is silent or is no longer the primary: the other sessions lead there, too,
-// and each would fail one more call. A server that is too busy keeps its sessions.
-func (s *Store) retireAfter(err error) {
-	if s.retire == nil || err == nil {
-		return
-	}
-	number := NumberOf(err)
-	if number == numReadOnly || number == 0 && (errors.Is(err, ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)) {
-		s.retire()
-	}
-}
 
 // dsnServerName returns the server of a connection string in the spelling of target groups: host,
 // host\instance or host,port.
@@ -154,30 +134,31 @@ func dsnServerName(p msdsn.Config) string {
 }
 
 // Close closes all connections. Calls in progress end with an error.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return call.DB(s.conn).Close() }
 
 // WithCallLimit returns a store on the same connections whose calls of procedures and views end
-// after limit with [ErrUnreachable]; deployments are not limited. It protects the caller from a
-// connection that has stopped responding. Whether such a call had an effect is unknown. Closing
-// either store closes both.
+// after limit with [dberror.ErrUnreachable]; deployments are not limited. It protects the caller
+// from a connection that has stopped responding. Whether such a call had an effect is unknown.
+// Closing either store closes both.
 func (s *Store) WithCallLimit(limit time.Duration) *Store {
-	with := *s
-	with.limit = limit
+	return s.with(func(c *call.Conn) { c.Limit = limit })
+}
+
+// with returns a store on the same connections, with what set sets.
+func (s *Store) with(set func(*call.Conn)) *Store {
+	with, conn := *s, *s.conn
+	set(&conn)
+	with.conn = &conn
 	return &with
 }
 
-// bounded returns ctx with the limit of a call.
-func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.limit <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, s.limit, errCallLimit)
-}
+// Conn returns the connections, for the packages below controldb: no other package can make a call.
+func (s *Store) Conn() *call.Conn { return s.conn }
 
 // Ping checks that the server answers.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.db.PingContext(ctx); err != nil {
-		return translate("connect to the control database", err)
+	if err := call.DB(s.conn).PingContext(ctx); err != nil {
+		return dberror.Translate("connect to the control database", err)
 	}
 	return nil
 }
@@ -189,23 +170,16 @@ func (s *Store) ServerName() string { return s.serverName }
 // Instance returns the control database's own names, so that a resolver can exclude it from
 // targets.
 func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
-	row, err := selectOne[struct {
+	row, err := call.SelectOne[struct {
 		Server   string `db:"server_name"`
 		Database string `db:"database_name"`
 		GUID     string `db:"database_guid"`
-	}](ctx, s.db, `SELECT
+	}](ctx, call.DB(s.conn), `SELECT
     COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'') AS server_name, -- the first is NULL after sp_dropserver
     DB_NAME() AS database_name,
     (SELECT MAX(CONVERT(nvarchar(36), d.service_broker_guid)) FROM sys.databases AS d WHERE d.name = DB_NAME()) AS database_guid;`)
 	if err != nil {
-		return mssql.Instance{}, translate("ask for the control database's name", err)
+		return mssql.Instance{}, dberror.Translate("ask for the control database's name", err)
 	}
 	return mssql.Instance{Server: row.Server, Database: row.Database, GUID: row.GUID}, nil
-}
-
-// unreachable reports whether err means that no server answered.
-func unreachable(err error) bool {
-	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) ||
-		mssql.Classify(err).Class == targets.ClassLostConnection
 }

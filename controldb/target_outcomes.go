@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -99,24 +100,24 @@ type TargetOutcome struct {
 // Lacking reports whether the job has not succeeded on the database in its newest run there.
 func (o TargetOutcome) Lacking() bool { return o.Outcome != string(jobs.Succeeded) }
 
-// TargetOutcomes returns what jobs last did on databases. It returns [ErrGroupNotFound] when the
-// group does not exist.
+// TargetOutcomes returns what jobs last did on databases. It returns [dberror.ErrGroupNotFound]
+// when the group does not exist.
 func (s *Store) TargetOutcomes(ctx context.Context, f TargetFilter) (TargetOutcomes, error) {
 	const op = "list what jobs last did on databases"
-	c := newCall("jobs.sp_get_target_outcomes").optText("target_group_name", f.Group).optText("search", f.Search).
-		optText("job_search", f.JobSearch).in("lacking", f.Lacking).optText("after_job", f.AfterJob).in("jobs", int64(f.Jobs))
+	c := call.New("jobs.sp_get_target_outcomes").OptText("target_group_name", f.Group).OptText("search", f.Search).
+		OptText("job_search", f.JobSearch).In("lacking", f.Lacking).OptText("after_job", f.AfterJob).In("jobs", int64(f.Jobs))
 	if f.Target != uuid.Nil {
-		c = c.in("target_id", f.Target)
+		c = c.In("target_id", f.Target)
 	}
 	if f.After.Server != "" {
-		c = c.in("after_database", f.After.Database).in("after_server", f.After.Server)
+		c = c.In("after_database", f.After.Database).In("after_server", f.After.Server)
 	}
 	if f.Top > 0 {
-		c = c.in("top", int64(f.Top))
+		c = c.In("top", int64(f.Top))
 	}
 	var heads []TargetOutcomes
 	var all TargetOutcomes
-	if err := s.query(ctx, op, c, into(&heads), into(&all.Jobs), into(&all.Targets), into(&all.Outcomes)); err != nil {
+	if err := s.conn.Query(ctx, op, c, call.Into(&heads), call.Into(&all.Jobs), call.Into(&all.Targets), call.Into(&all.Outcomes)); err != nil {
 		return TargetOutcomes{}, err
 	}
 	if len(heads) != 1 {
@@ -158,11 +159,11 @@ type RunOnTarget struct {
 // job or, if jobName is empty, of all, and of those that were created before a run, unless it is
 // the zero value. top is the maximum number of runs, 1 to 500.
 func (s *Store) RunsOnTarget(ctx context.Context, target uuid.UUID, jobName string, before uuid.UUID, top int) ([]RunOnTarget, error) {
-	c := newCall("jobs.sp_get_target_runs").in("target_id", target).optText("job_name", jobName).in("top", int64(top))
+	c := call.New("jobs.sp_get_target_runs").In("target_id", target).OptText("job_name", jobName).In("top", int64(top))
 	if before != uuid.Nil {
-		c = c.in("before", before)
+		c = c.In("before", before)
 	}
 	var list []RunOnTarget
-	err := s.query(ctx, "list the runs on the database", c, into(&list))
+	err := s.conn.Query(ctx, "list the runs on the database", c, call.Into(&list))
 	return list, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -145,7 +146,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.True(t, slices.ContainsFunc(runs, func(r controldb.RunOnTarget) bool { return r.Run == first }))
 
 		_, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: "nope"})
-		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 	})
 }
 

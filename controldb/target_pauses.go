@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // TargetPause is a row of the view jobs.target_pauses: a database on which no attempt starts.
@@ -23,33 +26,48 @@ type TargetPause struct {
 const pauseColumns = `SELECT target_id, server_name, database_name, reason, paused_time, paused_by, end_time
 FROM jobs.target_pauses`
 
-// TargetPause returns the pause of a database. The error is [ErrTargetNotPaused] if it is not
-// paused.
+// TargetPause returns the pause of a database. The error is [dberror.ErrTargetNotPaused] if it is
+// not paused.
 func (s *Store) TargetPause(ctx context.Context, target uuid.UUID) (TargetPause, error) {
-	list, err := selectAll[TargetPause](ctx, s, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
-	return onlyRow(list, err, "read the pause of a database", ErrTargetNotPaused)
+	list, err := call.SelectAll[TargetPause](ctx, s.conn, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
+	return onlyRow(list, err, "read the pause of a database", dberror.ErrTargetNotPaused)
 }
 
 // TargetPauses lists the databases that are paused now, in the order of their IDs.
 func (s *Store) TargetPauses(ctx context.Context, p Page[uuid.UUID]) ([]TargetPause, error) {
-	w := p.filter("target_id", ">")
-	return selectAll[TargetPause](ctx, s, "list the paused databases", pauseColumns+w.text()+"\nORDER BY target_id"+p.text(w)+";", w.args...)
+	w := p.Filter("target_id", ">")
+	return call.SelectAll[TargetPause](ctx, s.conn, "list the paused databases", pauseColumns+w.Text()+"\nORDER BY target_id"+p.Text(w)+";", w.Args...)
 }
 
 // PauseTarget pauses a database until a time, or until somebody ends the pause (zero). The database
 // need not be known; without Target, its names are of ASCII, or it is known. A database that is
 // paused already gets the new reason and end.
 func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
-	c := newCall("jobs.sp_pause_target").in("server_name", p.Server).in("database_name", p.Database).
-		optText("reason", p.Reason).optTime("end_time", p.Until)
-	if p.Target != uuid.Nil {
-		c.in("target_id", p.Target)
-	}
-	return s.exec(ctx, "pause the database", c)
+	return s.pauseTarget(ctx, p, 0)
 }
 
-// ResumeTarget ends the pause of a database. The error is [ErrTargetNotPaused] if it is not paused.
+// PauseTargetFor is [Store.PauseTarget] for a duration in whole seconds, 1 s to 366 days, by the
+// clock of the control database. Until of p is zero.
+func (s *Store) PauseTargetFor(ctx context.Context, p TargetPause, d time.Duration) error {
+	return s.pauseTarget(ctx, p, d)
+}
+
+// pauseTarget pauses a database, until p.Until or for d unless it is 0.
+func (s *Store) pauseTarget(ctx context.Context, p TargetPause, d time.Duration) error {
+	c := call.New("jobs.sp_pause_target").In("server_name", p.Server).In("database_name", p.Database).
+		OptText("reason", p.Reason).OptTime("end_time", p.Until)
+	if p.Target != uuid.Nil {
+		c.In("target_id", p.Target)
+	}
+	if d != 0 {
+		c.In("seconds", int64(d/time.Second))
+	}
+	return s.conn.Exec(ctx, "pause the database", c)
+}
+
+// ResumeTarget ends the pause of a database. The error is [dberror.ErrTargetNotPaused] if it is not
+// paused.
 func (s *Store) ResumeTarget(ctx context.Context, server, database string, target uuid.UUID) error {
-	return s.exec(ctx, "end the pause of the database",
-		newCall("jobs.sp_resume_target").in("server_name", server).in("database_name", database).in("target_id", target))
+	return s.conn.Exec(ctx, "end the pause of the database",
+		call.New("jobs.sp_resume_target").In("server_name", server).In("database_name", database).In("target_id", target))
 }

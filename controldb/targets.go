@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -62,19 +63,19 @@ const MaxKnownTargets = 10_000
 
 // KnownTargets lists databases in the order of their servers and names.
 func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownTarget, error) {
-	c := newCall("jobs.sp_get_targets").optText("tag_filter", f.TagFilter).optText("target_group_name", f.Group).
-		optText("name", f.Name).optText("after_server", f.After.Server).in("top", int64(f.Top))
+	c := call.New("jobs.sp_get_targets").OptText("tag_filter", f.TagFilter).OptText("target_group_name", f.Group).
+		OptText("name", f.Name).OptText("after_server", f.After.Server).In("top", int64(f.Top))
 	if f.After.Server != "" {
-		c.in("after_database", f.After.Database)
+		c.In("after_database", f.After.Database)
 	}
 	if f.ID != uuid.Nil {
-		c.in("target_id", f.ID)
+		c.In("target_id", f.ID)
 	}
 	if f.Windows {
-		c.in("windows", true)
+		c.In("windows", true)
 	}
 	var list []KnownTarget
-	err := s.query(ctx, "list databases", opt(c, "gone", f.Gone), into(&list))
+	err := s.conn.Query(ctx, "list databases", call.Opt(c, "gone", f.Gone), call.Into(&list))
 	return list, err
 }
 
@@ -105,7 +106,7 @@ type GroupTarget struct {
 // servers and names. The list is empty if no run has resolved the group to a database yet, or the
 // group does not exist.
 func (s *Store) GroupTargets(ctx context.Context, group string) ([]GroupTarget, error) {
-	return selectAll[GroupTarget](ctx, s, "list databases of target group",
+	return call.SelectAll[GroupTarget](ctx, s.conn, "list databases of target group",
 		`SELECT target_id, server_name, database_name, is_gone, resolved_time
 FROM jobs.target_group_targets
 WHERE target_group_name = @p1
@@ -157,8 +158,8 @@ func (s *Store) SetTargetTags(ctx context.Context, list []TargetTags, replace bo
 	if err != nil {
 		return 0, err
 	}
-	c := newCall("jobs.sp_set_target_tags").in("list", text).in("replace", replace).out("changed", &changed)
-	err = s.exec(ctx, "set tags of databases", c)
+	c := call.New("jobs.sp_set_target_tags").In("list", text).In("replace", replace).Out("changed", &changed)
+	err = s.conn.Exec(ctx, "set tags of databases", c)
 	return changed, err
 }
 
@@ -178,8 +179,8 @@ func (s *Store) SetQueryTags(ctx context.Context, term TermID, task TaskID, tags
 		if err != nil {
 			return err
 		}
-		c := newCall("jobs_internal.set_query_tags").forTerm(term).in("task_id", int64(task)).in("list", text)
-		if err := s.exec(ctx, "set tags of a query", c); err != nil {
+		c := forTerm(call.New("jobs_internal.set_query_tags"), term).In("task_id", int64(task)).In("list", text)
+		if err := s.conn.Exec(ctx, "set tags of a query", c); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -198,7 +200,7 @@ type PassResult struct {
 func (r PassResult) More() bool { return !r.NextWake.IsZero() && r.NextWake.Before(r.Now) }
 
 // Pass advances every execution that can advance, claims tasks, and returns the tasks to cancel, in
-// one round trip. It returns [ErrTermEnded] when the term has ended.
+// one round trip. It returns [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	var (
 		res     PassResult
@@ -207,17 +209,17 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		tasks   []taskRow
 		members []memberRow
 	)
-	c := newCall("jobs_internal.controller_pass").forTerm(req.Term).
-		in("max_tasks", int64(req.MaxTasks)).in("max_concurrent_targets", int64(req.MaxConcurrentTargets))
+	c := forTerm(call.New("jobs_internal.controller_pass"), req.Term).
+		In("max_tasks", int64(req.MaxTasks)).In("max_concurrent_targets", int64(req.MaxConcurrentTargets))
 	if req.LastTask != nil {
-		c.in("last_task_id", int64(*req.LastTask))
+		c.In("last_task_id", int64(*req.LastTask))
 	}
 	if req.Term.GUID != uuid.Nil {
-		c.in("claim_id", uuid.New())
+		c.In("claim_id", uuid.New())
 	}
-	err := s.query(ctx, "make a pass", c,
-		scanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS, &res.QuestionsDue),
-		into(&steps), into(&tasks), into(&members), into(&res.Cancels))
+	err := s.conn.Query(ctx, "make a pass", c,
+		call.ScanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS, &res.QuestionsDue),
+		call.Into(&steps), call.Into(&tasks), call.Into(&members), call.Into(&res.Cancels))
 	if err != nil {
 		return PassResult{}, err
 	}
@@ -345,14 +347,14 @@ type taggedRow struct {
 // Members reads the members of the target group of a claimed resolution, with what those of the
 // kinds Tag and TargetGroup stand for now.
 func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, error) {
-	return s.members(ctx, newCall("jobs_internal.get_members").in("task_id", int64(task)))
+	return s.members(ctx, call.New("jobs_internal.get_members").In("task_id", int64(task)))
 }
 
 // members makes a call of get_members.
-func (s *Store) members(ctx context.Context, c *call) ([]targets.Member, error) {
+func (s *Store) members(ctx context.Context, c *call.Call) ([]targets.Member, error) {
 	var rows []groupMemberOf
 	var tagged []taggedRow
-	err := s.query(ctx, "read the members of a target group", c, into(&rows), into(&tagged))
+	err := s.conn.Query(ctx, "read the members of a target group", c, call.Into(&rows), call.Into(&tagged))
 	if err != nil {
 		return nil, err
 	}
@@ -379,7 +381,7 @@ func (s *Store) members(ctx context.Context, c *call) ([]targets.Member, error) 
 // be cached.
 func (s *Store) Command(ctx context.Context, id int64) (string, error) {
 	var text string
-	err := s.query(ctx, "read a command", newCall("jobs_internal.get_command").in("command_id", id), scanOne(&text))
+	err := s.conn.Query(ctx, "read a command", call.New("jobs_internal.get_command").In("command_id", id), call.ScanOne(&text))
 	return text, err
 }
 
@@ -387,7 +389,7 @@ func (s *Store) Command(ctx context.Context, id int64) (string, error) {
 // the text may be cached.
 func (s *Store) Payload(ctx context.Context, id int64) (string, error) {
 	var text string
-	err := s.query(ctx, "read parameters", newCall("jobs_internal.get_payload").in("payload_id", id), scanOne(&text))
+	err := s.conn.Query(ctx, "read parameters", call.New("jobs_internal.get_payload").In("payload_id", id), call.ScanOne(&text))
 	return text, err
 }
 
@@ -415,8 +417,8 @@ func (f Failure) Target() string {
 // there, otherwise the latest failure.
 func (s *Store) Failure(ctx context.Context, task TaskID) (Failure, error) {
 	var f Failure
-	err := s.query(ctx, "read a failure", newCall("jobs_internal.get_failure").in("task_id", int64(task)),
-		scanOne(&f.Lifecycle, &f.Message, &f.Attempts, &f.Server, &f.Database, &f.StatusCode))
+	err := s.conn.Query(ctx, "read a failure", call.New("jobs_internal.get_failure").In("task_id", int64(task)),
+		call.ScanOne(&f.Lifecycle, &f.Message, &f.Attempts, &f.Server, &f.Database, &f.StatusCode))
 	return f, err
 }
 
@@ -566,7 +568,7 @@ func (o Outcome) json() outcomeJSON {
 
 // CompleteTasks records outcomes in one transaction. It returns the outcomes that were refused
 // because the term no longer holds the task; the caller must discard them. When the term has ended,
-// nothing is recorded, and the error is [ErrTermEnded].
+// nothing is recorded, and the error is [dberror.ErrTermEnded].
 func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outcome) ([]Refusal, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -580,9 +582,9 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 		return nil, fmt.Errorf("complete tasks: write outcomes as JSON: %w", err)
 	}
 	var refusals []Refusal
-	err = s.query(ctx, "complete tasks",
-		newCall("jobs_internal.complete_tasks").forTerm(term).in("outcomes", string(text)),
-		into(&refusals))
+	err = s.conn.Query(ctx, "complete tasks",
+		forTerm(call.New("jobs_internal.complete_tasks"), term).In("outcomes", string(text)),
+		call.Into(&refusals))
 	return refusals, err
 }
 
@@ -631,26 +633,26 @@ type targetJSON struct {
 // list of more than [TargetsPerCall] targets takes several calls; it counts from the last one. If
 // one call fails, CompleteResolution can be repeated as a whole, by this term. If
 // the term no longer holds the task, the result is discarded without an error, as for a refused
-// outcome. When the term has ended, the error is [ErrTermEnded].
+// outcome. When the term has ended, the error is [dberror.ErrTermEnded].
 func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
-	begin := func() *call {
-		c := newCall("jobs_internal.complete_resolution").forTerm(term).in("task_id", int64(task)).
-			in("attempt", int64(r.Attempt)).in("elapsed_ms", r.Elapsed.Milliseconds())
+	begin := func() *call.Call {
+		c := forTerm(call.New("jobs_internal.complete_resolution"), term).In("task_id", int64(task)).
+			In("attempt", int64(r.Attempt)).In("elapsed_ms", r.Elapsed.Milliseconds())
 		if r.Claim != uuid.Nil {
-			c.in("claim_id", r.Claim)
+			c.In("claim_id", r.Claim)
 		}
 		return c
 	}
 	if r.Failure != "" {
-		c := begin().in("error", r.Failure)
+		c := begin().In("error", r.Failure)
 		if r.Error.Number != 0 {
-			c.in("error_number", int64(r.Error.Number))
+			c.In("error_number", int64(r.Error.Number))
 		}
 		if r.Unreached {
-			c.in("unreached", true)
+			c.In("unreached", true)
 		}
-		opt(c, "transient", transient(r.Error))
-		if err := s.exec(ctx, "complete a resolution", c); !errors.Is(err, ErrTaskNotHeld) {
+		call.Opt(c, "transient", transient(r.Error))
+		if err := s.conn.Exec(ctx, "complete a resolution", c); !errors.Is(err, dberror.ErrTaskNotHeld) {
 			return err
 		}
 		return nil
@@ -662,13 +664,13 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 		if err != nil {
 			return fmt.Errorf("complete a resolution: write targets as JSON: %w", err)
 		}
-		c := begin().in("targets", string(text))
+		c := begin().In("targets", string(text))
 		if len(r.Targets) > perCall {
-			c.in("part", int64(first/perCall+1)).in("more", end < len(r.Targets))
+			c.In("part", int64(first/perCall+1)).In("more", end < len(r.Targets))
 		}
-		err = s.exec(ctx, "complete a resolution", c)
+		err = s.conn.Exec(ctx, "complete a resolution", c)
 		switch {
-		case errors.Is(err, ErrTaskNotHeld):
+		case errors.Is(err, dberror.ErrTaskNotHeld):
 			return nil
 		case err != nil || end == len(r.Targets):
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -465,7 +466,7 @@ func TestStop(t *testing.T) {
 		c.pass(t, term)
 		require.Equal(t, "root=Canceled 1=Canceled", c.lifecycles(t, id))
 
-		require.ErrorIs(t, c.StopJob(t.Context(), uuid.New()), controldb.ErrExecutionNotFound)
+		require.ErrorIs(t, c.StopJob(t.Context(), uuid.New()), dberror.ErrExecutionNotFound)
 		c.fails(t, 50028, `EXEC jobs.sp_stop_job`)
 	})
 }
@@ -483,11 +484,11 @@ func TestStartJob(t *testing.T) {
 		}
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions`))
 		_, err := c.StartJob(t.Context(), "k", id)
-		require.Equal(t, int32(50112), controldb.NumberOf(err))
+		require.Equal(t, int32(50112), dberror.NumberOf(err))
 		_, err = c.StartJob(t.Context(), "empty", uuid.Nil)
-		require.Equal(t, int32(50103), controldb.NumberOf(err))
+		require.Equal(t, int32(50103), dberror.NumberOf(err))
 		_, err = c.StartJob(t.Context(), "nope", uuid.Nil)
-		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		c.fails(t, 206, `EXEC jobs.sp_start_job N'j', 1`)
 		c.exec(t, `DECLARE @je UNIQUEIDENTIFIER; EXEC jobs.sp_start_job 'j', @job_execution_id = @je OUTPUT;
 IF NOT EXISTS (SELECT 1 FROM jobs.job_executions WHERE job_execution_id = @je AND last_message = N'Job execution created.') THROW 60000, N'no run', 1;`)

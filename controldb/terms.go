@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -25,10 +26,10 @@ type TermID struct {
 }
 
 // forTerm adds the arguments that name the caller's term.
-func (c *call) forTerm(id TermID) *call {
-	c.in("term_id", id.Number)
+func forTerm(c *call.Call, id TermID) *call.Call {
+	c.In("term_id", id.Number)
 	if id.GUID != uuid.Nil {
-		c.in("term_guid", id.GUID)
+		c.In("term_guid", id.GUID)
 	}
 	return c
 }
@@ -77,45 +78,46 @@ func (a Agent) commandTypes() string {
 }
 
 // StartTerm registers a term that lasts for ttl (rounded up to whole seconds). An earlier term of
-// the same agent ends, and its tasks are handed over. It returns [ErrSchemaVersion] when the schema
-// does not support this program's AgentProtocol.
+// the same agent ends, and its tasks are handed over. It returns [dberror.ErrSchemaVersion] when
+// the schema does not support this program's AgentProtocol.
 func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
 	var number int64
 	guid := uuid.New()
-	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
-		in("ttl_seconds", seconds(ttl)).
-		in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol)).
-		in("command_types", a.commandTypes()).in("term_guid", guid)
+	c := call.New("jobs_internal.start_term").In("agent_id", a.ID).In("host_name", a.Host).In("version", a.Version).
+		In("ttl_seconds", call.Seconds(ttl)).
+		In("max_concurrent_targets", int64(a.MaxConcurrentTargets)).In("protocol", int64(AgentProtocol)).
+		In("command_types", a.commandTypes()).In("term_guid", guid)
 	if a.Engine != "" {
-		c = c.in("engine", clipped(a.Engine)).in("zone_data", clipped(a.ZoneData))
+		c = c.In("engine", clipped(a.Engine)).In("zone_data", clipped(a.ZoneData))
 	}
-	if err := s.query(ctx, "start a term", c, scanOne(&number)); err != nil {
+	if err := s.conn.Query(ctx, "start a term", c, call.ScanOne(&number)); err != nil {
 		return Term{}, err
 	}
-	return Term{ID: TermID{Number: number, GUID: guid}, AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
+	return Term{ID: TermID{Number: number, GUID: guid}, AgentID: a.ID, TTL: time.Duration(call.Seconds(ttl)) * time.Second}, nil
 }
 
 // RenewTerm extends a term to ttl from the database's current time, and returns how many agents
-// have a term. It returns [ErrTermEnded] when the term has ended; then the caller holds no task.
+// have a term. It returns [dberror.ErrTermEnded] when the term has ended; then the caller holds no
+// task.
 func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) (agents int, err error) {
 	var expires time.Time
-	err = s.query(ctx, "renew the term", newCall("jobs_internal.renew_term").forTerm(id).in("ttl_seconds", seconds(ttl)),
-		scanOne(&expires, &agents))
+	err = s.conn.Query(ctx, "renew the term", forTerm(call.New("jobs_internal.renew_term"), id).In("ttl_seconds", call.Seconds(ttl)),
+		call.ScanOne(&expires, &agents))
 	return agents, err
 }
 
 // ConfirmTerm reports whether a term lasts for a whole lease from now on, although it cannot be
 // renewed: the control database can be read and not written. It writes nothing.
 func (s *Store) ConfirmTerm(ctx context.Context, id TermID) (confirmed bool, err error) {
-	err = s.query(ctx, "confirm the term", newCall("jobs_internal.confirm_term").forTerm(id), scanOne(&confirmed))
+	err = s.conn.Query(ctx, "confirm the term", forTerm(call.New("jobs_internal.confirm_term"), id), call.ScanOne(&confirmed))
 	return confirmed, err
 }
 
 // EndTerm ends a term. Tasks that it still holds are handed over with an unknown outcome. It
 // returns
-// [ErrTermEnded] when the term had ended before.
+// [dberror.ErrTermEnded] when the term had ended before.
 func (s *Store) EndTerm(ctx context.Context, id TermID) error {
-	return s.exec(ctx, "end the term", newCall("jobs_internal.end_term").forTerm(id))
+	return s.conn.Exec(ctx, "end the term", forTerm(call.New("jobs_internal.end_term"), id))
 }
 
 // AgentStatus is a row of the view jobs_internal.agent_status: an agent and its latest term.
@@ -132,7 +134,8 @@ type AgentStatus struct {
 	EndReason string    `db:"end_reason"`
 	// Live is true if the term had neither ended nor expired when the view was read.
 	Live bool `db:"is_live"`
-	// Tasks is the number of tasks that the term holds.
+	// Tasks is the number of tasks that the term holds. It may be higher than
+	// MaxConcurrentTargets, the number of workers: the agent runs the others next.
 	Tasks int `db:"held_tasks"`
 	// Engine identifies what computes the agent's schedules, and ZoneData the source of its zone
 	// rules. They are empty for an agent of an earlier release.
@@ -148,9 +151,12 @@ type AgentStatus struct {
 	RecentTerms int `db:"recent_terms"`
 }
 
+// BusyWorkers returns how many workers of the agent have a task.
+func (a AgentStatus) BusyWorkers() int { return min(a.Tasks, a.MaxConcurrentTargets) }
+
 // Agents lists all agents that are recorded in the control database, latest term first.
 func (s *Store) Agents(ctx context.Context) ([]AgentStatus, error) {
-	return selectAll[AgentStatus](ctx, s, "list agents", `SELECT agent_id, host_name, version, max_concurrent_targets,
+	return call.SelectAll[AgentStatus](ctx, s.conn, "list agents", `SELECT agent_id, host_name, version, max_concurrent_targets,
     term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks, engine, zone_data
 FROM jobs_internal.agent_status
 ORDER BY started_at DESC, term_id DESC;`)
@@ -159,7 +165,7 @@ ORDER BY started_at DESC, term_id DESC;`)
 // RecentAgents lists live agents, and then those whose latest terms began last, with all that is
 // known of them.
 func (s *Store) RecentAgents(ctx context.Context, top int) ([]AgentStatus, error) {
-	return selectAll[AgentStatus](ctx, s, "list recent agents", `SELECT TOP (@p1) agent_id, host_name, version, max_concurrent_targets,
+	return call.SelectAll[AgentStatus](ctx, s.conn, "list recent agents", `SELECT TOP (@p1) agent_id, host_name, version, max_concurrent_targets,
     term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks, engine, zone_data, protocol, command_types, first_seen_at, recent_terms
 FROM jobs_internal.agent_status
 ORDER BY is_live DESC, started_at DESC, term_id DESC;`, top)
@@ -186,7 +192,7 @@ type AgentTask struct {
 
 // AgentTasks lists what agents hold, the longest first.
 func (s *Store) AgentTasks(ctx context.Context, top int) ([]AgentTask, error) {
-	return selectAll[AgentTask](ctx, s, "list tasks of agents", `SELECT TOP (@p1) task_id, agent_id, host_name, term_id, kind, job_execution_id, job_name,
+	return call.SelectAll[AgentTask](ctx, s.conn, "list tasks of agents", `SELECT TOP (@p1) task_id, agent_id, host_name, term_id, kind, job_execution_id, job_name,
     step_id, step_name, server_name, database_name, target_id, attempt, claimed_at
 FROM jobs_internal.agent_tasks
 ORDER BY claimed_at, task_id;`, top)
@@ -194,7 +200,7 @@ ORDER BY claimed_at, task_id;`, top)
 
 // LiveAgents returns the number of live agents. Unlike Agents, it needs only the role jobs_reader.
 func (s *Store) LiveAgents(ctx context.Context) (int, error) {
-	list, err := selectAll[int](ctx, s, "count live agents", "SELECT live_agents FROM jobs.live_agents;")
+	list, err := call.SelectAll[int](ctx, s.conn, "count live agents", "SELECT live_agents FROM jobs.live_agents;")
 	if err != nil {
 		return 0, err
 	}
@@ -206,26 +212,26 @@ func (s *Store) LiveAgents(ctx context.Context) (int, error) {
 
 // EnsureSystemJobs creates the system jobs and restores those that were edited.
 func (s *Store) EnsureSystemJobs(ctx context.Context) error {
-	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs"))
+	return s.conn.Exec(ctx, "ensure system jobs", call.New("jobs_internal.ensure_system_jobs"))
 }
 
 // RegisterTargets reads a slice of what runs have resolved since the last call, and registers the
 // databases (the view jobs.targets). more is false when nothing is left to read, or another session
 // reads.
 func (s *Store) RegisterTargets(ctx context.Context) (more bool, err error) {
-	err = s.exec(ctx, "register targets", newCall("jobs_internal.register_targets").out("more", &more))
+	err = s.conn.Exec(ctx, "register targets", call.New("jobs_internal.register_targets").Out("more", &more))
 	return more, err
 }
 
 // PurgeBatch marks up to limit runs older than the retention as purged, and deletes records of that
 // age in batches. deleted is the number of these runs, which the views no longer show. Call it
 // until remaining is false, which means that nothing of that age can be deleted now. It returns
-// [ErrTermEnded] when the term has ended.
+// [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (deleted int, remaining bool, err error) {
-	c := newCall("jobs_internal.purge_history").forTerm(term).in("batch_size", int64(limit)).
-		out("deleted", &deleted).
-		out("remaining", &remaining)
-	err = s.exec(ctx, "purge history", c)
+	c := forTerm(call.New("jobs_internal.purge_history"), term).In("batch_size", int64(limit)).
+		Out("deleted", &deleted).
+		Out("remaining", &remaining)
+	err = s.conn.Exec(ctx, "purge history", c)
 	return deleted, remaining, err
 }
 
@@ -233,7 +239,7 @@ func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (deleted
 // of its own. It returns the number of deleted rows. remaining is false when no more rows can be
 // deleted now. remaining with deleted 0 means that another session is deleting.
 func (s *Store) DeleteLeftovers(ctx context.Context) (deleted int, remaining bool, err error) {
-	c := newCall("jobs_internal.delete_leftovers").out("deleted", &deleted).out("remaining", &remaining)
-	err = s.exec(ctx, "delete what was purged", c)
+	c := call.New("jobs_internal.delete_leftovers").Out("deleted", &deleted).Out("remaining", &remaining)
+	err = s.conn.Exec(ctx, "delete what was purged", c)
 	return deleted, remaining, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -26,23 +27,23 @@ func TestTerms(t *testing.T) {
 		require.Greater(t, second.ID.Number, first.ID.Number)
 
 		_, err = c.RenewTerm(ctx, first.ID, time.Hour)
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
-		require.ErrorIs(t, c.EndTerm(ctx, first.ID), controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
+		require.ErrorIs(t, c.EndTerm(ctx, first.ID), dberror.ErrTermEnded)
 		_, err = c.Pass(ctx, controldb.PassRequest{Term: first.ID, MaxConcurrentTargets: 1})
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
 		_, err = c.CompleteTasks(ctx, first.ID, []controldb.Outcome{{Task: 1, Attempt: 1, Outcome: targets.Succeeded}})
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
-		require.ErrorIs(t, c.CompleteResolution(ctx, first.ID, 1, controldb.Resolution{Attempt: 1}), controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
+		require.ErrorIs(t, c.CompleteResolution(ctx, first.ID, 1, controldb.Resolution{Attempt: 1}), dberror.ErrTermEnded)
 		_, err = c.FireSchedules(ctx, first.ID, []controldb.Firing{{Schedule: 1, DueAt: time.Now()}})
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
 		_, err = c.RenewTerm(ctx, controldb.TermID{Number: 999}, time.Hour)
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
 		another := controldb.TermID{Number: second.ID.Number, GUID: uuid.New()} // as after a restore
 		_, err = c.RenewTerm(ctx, another, time.Hour)
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
-		require.ErrorIs(t, c.EndTerm(ctx, another), controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
+		require.ErrorIs(t, c.EndTerm(ctx, another), dberror.ErrTermEnded)
 		_, err = c.Pass(ctx, controldb.PassRequest{Term: another, MaxConcurrentTargets: 1})
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
 
 		agents, err := c.Agents(ctx)
 		require.NoError(t, err)
@@ -95,7 +96,7 @@ func TestHandOver(t *testing.T) {
 		require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=WaitingForRetry 1/b=WaitingForRetry", c.lifecycles(t, id))
 		require.Equal(t, []string{"Unknown|1", "Unknown|1"}, c.rows(t, `SELECT outcome, attempt FROM jobs_internal.task_executions WHERE kind = N'Run'`))
 		_, err := c.CompleteTasks(t.Context(), dead, []controldb.Outcome{{Task: lost[0].ID, Attempt: 1, Outcome: targets.Succeeded}})
-		require.ErrorIs(t, err, controldb.ErrTermEnded)
+		require.ErrorIs(t, err, dberror.ErrTermEnded)
 
 		c.exec(t, `UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`)
 		res = c.pass(t, live)

@@ -9,7 +9,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // uncutTexts are the texts with a length that need no check, with the reason.
@@ -114,8 +114,8 @@ func TestLongNamesAddressNothing(t *testing.T) {
 			"delete target group": c.DeleteTargetGroup(ctx, name+strings.Repeat("y", 372)),
 			"delete calendar":     c.DeleteCalendar(ctx, name+" "),
 		} {
-			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), label)
-			require.Equal(t, int32(50097), controldb.NumberOf(err), "%s: %v", label, err)
+			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), label)
+			require.Equal(t, int32(50097), dberror.NumberOf(err), "%s: %v", label, err)
 			require.ErrorContains(t, err, "want at most 128 characters", label)
 		}
 		require.Equal(t, []string{"1|1|1"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs.jobs), (SELECT COUNT(*) FROM jobs.target_groups), (SELECT COUNT(*) FROM jobs.calendars);`))

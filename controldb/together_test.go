@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -24,7 +26,7 @@ func TestTogether(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		id := uuid.New()
-		ctx := controldb.WithCaller(t.Context(), controldb.Caller{Door: controldb.DoorCLI, CorrelationID: id})
+		ctx := caller.With(t.Context(), caller.Caller{Door: caller.DoorCLI, CorrelationID: id})
 		// Each call has six arguments: three batches.
 		add := func(n int, last string) error {
 			return c.Together(ctx, "add schedules", func(tx *controldb.Store) error {
@@ -40,7 +42,7 @@ func TestTogether(t *testing.T) {
 				return nil
 			})
 		}
-		require.ErrorIs(t, add(400, "missing"), controldb.ErrJobNotFound)
+		require.ErrorIs(t, add(400, "missing"), dberror.ErrJobNotFound)
 		list, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		require.Empty(t, list, "the last call failed, so none was made")
@@ -53,7 +55,7 @@ func TestTogether(t *testing.T) {
 		require.Len(t, entries, 401)
 		for _, e := range entries {
 			require.Equal(t, id, e.CorrelationID)
-			require.Equal(t, controldb.DoorCLI, e.Door)
+			require.Equal(t, caller.DoorCLI, e.Door)
 		}
 	})
 }
@@ -68,12 +70,12 @@ func TestRehearse(t *testing.T) {
 				return tx.UpdateJob(t.Context(), controldb.JobSpec{Name: from, NewName: ptr("k")})
 			}
 		}
-		author := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_author", Name: "ann", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
+		author := caller.With(t.Context(), caller.Caller{Role: "jobs_author", Name: "ann", Door: caller.DoorWeb, CorrelationID: uuid.New()})
 		before, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
 		require.NoError(t, err)
 		require.NoError(t, c.Rehearse(author, "rename", rename("j")))
-		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), controldb.ErrJobNotFound)
-		reader := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_reader", Name: "bob", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
+		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), dberror.ErrJobNotFound)
+		reader := caller.With(t.Context(), caller.Caller{Role: "jobs_reader", Name: "bob", Door: caller.DoorWeb, CorrelationID: uuid.New()})
 		require.Error(t, c.Rehearse(reader, "rename", rename("j")))
 		calls, err := c.Record(func(tx *controldb.Store) error { return tx.Together(t.Context(), "rename", rename("j")) })
 		require.NoError(t, err)
@@ -91,7 +93,7 @@ func TestTogetherAsRole(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		for role, allowed := range map[string]bool{"jobs_author": true, "jobs_reader": false} {
-			ctx := controldb.WithCaller(t.Context(), controldb.Caller{Role: role, Name: "ann", Door: controldb.DoorREST, CorrelationID: uuid.New()})
+			ctx := caller.With(t.Context(), caller.Caller{Role: role, Name: "ann", Door: caller.DoorREST, CorrelationID: uuid.New()})
 			err := c.Together(ctx, "change a job", func(tx *controldb.Store) error {
 				if err := tx.UpdateJob(ctx, controldb.JobSpec{Name: "j", Description: ptr(role)}); err != nil {
 					return err
@@ -158,13 +160,13 @@ func TestTogetherUnknown(t *testing.T) {
 		}
 		const unknown = "the server did not confirm the changes"
 		err = add("a", "b")
-		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		require.ErrorContains(t, err, unknown)
 		jobs, err := c.Jobs(t.Context(), "")
 		require.NoError(t, err)
 		require.Len(t, jobs, 2, "here, they were made")
 		err = add("c", "a")
-		require.ErrorIs(t, err, controldb.ErrJobExists)
+		require.ErrorIs(t, err, dberror.ErrJobExists)
 		require.NotContains(t, err.Error(), unknown)
 	})
 }

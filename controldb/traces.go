@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // EndedRun is a run that has ended.
@@ -47,19 +49,19 @@ type EndedRuns struct {
 // EndedRuns lists runs that have ended, in the order of their ends, for the export of traces. One
 // term at a time reads.
 func (s *Store) EndedRuns(ctx context.Context, r EndedRunsRequest) (EndedRuns, error) {
-	c := newCall("jobs_internal.read_ended_runs").in("term_id", r.Term.Number).
-		in("hold_seconds", int64(r.Hold/time.Second)).in("max", int64(r.Limit))
+	c := call.New("jobs_internal.read_ended_runs").In("term_id", r.Term.Number).
+		In("hold_seconds", int64(r.Hold/time.Second)).In("max", int64(r.Limit))
 	if !r.ReadThrough.IsZero() {
-		c.in("read_through", datetime2(r.ReadThrough))
+		c.In("read_through", call.Datetime2(r.ReadThrough))
 	}
 	switch {
 	case r.After.Key != 0:
-		c.in("from", datetime2(r.After.EndTime)).in("after_id", r.After.Key)
+		c.In("from", call.Datetime2(r.After.EndTime)).In("after_id", r.After.Key)
 	case !r.From.IsZero():
-		c.in("from", datetime2(r.From))
+		c.In("from", call.Datetime2(r.From))
 	}
 	var res EndedRuns
-	err := s.query(ctx, "list ended runs", c, scanOne(&res.Held, &res.Now, &res.ReadThrough), into(&res.Runs))
+	err := s.conn.Query(ctx, "list ended runs", c, call.ScanOne(&res.Held, &res.Now, &res.ReadThrough), call.Into(&res.Runs))
 	return res, err
 }
 
@@ -132,11 +134,11 @@ func (s *Store) RunSpans(ctx context.Context, runs []int64, after TracedTarget, 
 	if err != nil {
 		return res, fmt.Errorf("read spans: %w", err)
 	}
-	c := newCall("jobs_internal.read_run_spans").in("executions", string(keys)).in("max_targets", int64(limit))
+	c := call.New("jobs_internal.read_run_spans").In("executions", string(keys)).In("max_targets", int64(limit))
 	if after.Key != 0 {
-		c.in("after_execution_id", after.RunKey).in("after_target_id", after.Key)
+		c.In("after_execution_id", after.RunKey).In("after_target_id", after.Key)
 	}
-	err = s.query(ctx, "read spans", c, into(&res.Runs), into(&res.Steps), into(&res.Targets))
+	err = s.conn.Query(ctx, "read spans", c, call.Into(&res.Runs), call.Into(&res.Steps), call.Into(&res.Targets))
 	return res, err
 }
 
@@ -153,7 +155,7 @@ type TraceSpan struct {
 
 // TraceSpans lists the spans of a run, whether traces are exported or not.
 func (s *Store) TraceSpans(ctx context.Context, run uuid.UUID) ([]TraceSpan, error) {
-	return selectAll[TraceSpan](ctx, s, "list spans", `SELECT span_kind, step_id, target_id, attempt, trace_id, span_id, parent_span_id
+	return call.SelectAll[TraceSpan](ctx, s.conn, "list spans", `SELECT span_kind, step_id, target_id, attempt, trace_id, span_id, parent_span_id
 FROM jobs.job_execution_traces
 WHERE job_execution_id = @p1
 ORDER BY step_id, target_id, attempt, span_kind;`, mssqldb.UniqueIdentifier(run))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -115,8 +116,8 @@ func TestTraceParentOfACaller(t *testing.T) {
 		c.job(t, "j", nil)
 		const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 		for _, given := range []string{parent, "", "garbage"} {
-			ctx := controldb.WithCaller(t.Context(), controldb.Caller{
-				Role: "jobs_operator", Name: "p", Door: controldb.DoorREST, CorrelationID: uuid.New(), TraceParent: given,
+			ctx := caller.With(t.Context(), caller.Caller{
+				Role: "jobs_operator", Name: "p", Door: caller.DoorREST, CorrelationID: uuid.New(), TraceParent: given,
 			})
 			id, err := c.StartJob(ctx, "j", uuid.Nil)
 			require.NoError(t, err)

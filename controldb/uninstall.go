@@ -9,6 +9,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -38,9 +40,9 @@ func dropText(kind, name string) string {
 
 // PlanUninstall returns what [Store.Uninstall] would drop. It only reads.
 func (s *Store) PlanUninstall(ctx context.Context) (Uninstallation, error) {
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
-		return Uninstallation{}, translate("plan the uninstallation", err)
+		return Uninstallation{}, dberror.Translate("plan the uninstallation", err)
 	}
 	defer conn.Close()
 	if _, err := installedVersion(ctx, conn); err != nil {
@@ -56,8 +58,9 @@ func (s *Store) PlanUninstall(ctx context.Context) (Uninstallation, error) {
 // nothing is dropped. The options of the database, such as READ_COMMITTED_SNAPSHOT, stay as they
 // are.
 //
-// It returns [ErrInUse] if a run is active or a term of an agent has not ended, [ErrNotInstalled],
-// [ErrLocked], or an *[UnfitError] if the login is not a member of db_owner.
+// It returns [ErrInUse] if a run is active or a term of an agent has not ended,
+// [dberror.ErrNotInstalled], [ErrLocked], or an *[UnfitError] if the login is not a member of
+// db_owner.
 func (s *Store) Uninstall(ctx context.Context) (Uninstallation, error) {
 	var u Uninstallation
 	err := s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
@@ -77,7 +80,7 @@ func (s *Store) Uninstall(ctx context.Context) (Uninstallation, error) {
 				if _, err := tx.ExecContext(ctx, `DECLARE @n INT;
 SELECT TOP (1) @n = 1 FROM jobs_internal.terms WITH (TABLOCKX);
 SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err != nil {
-					return translate("lock the control schema", err)
+					return dberror.Translate("lock the control schema", err)
 				}
 				if u, statements, err = planUninstall(ctx, tx); err != nil {
 					return err
@@ -86,7 +89,7 @@ SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err 
 					return fmt.Errorf("%w: %s active, %s at work: stop the runs and the agents first", ErrInUse, wording.Count(u.ActiveRuns, "run"), wording.Count(u.Agents, "agent"))
 				}
 				_, err = tx.ExecContext(ctx, strings.Join(statements, "\n"))
-				return translate("drop the control schema", err)
+				return dberror.Translate("drop the control schema", err)
 			})
 		})
 	})
@@ -94,9 +97,9 @@ SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err 
 }
 
 // planUninstall returns what is dropped, and the statements.
-func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statements []string, err error) {
+func planUninstall(ctx context.Context, db call.Queryer) (u Uninstallation, statements []string, err error) {
 	const op = "read what is to be dropped"
-	counts, err := selectOne[struct {
+	counts, err := call.SelectOne[struct {
 		Runs   int `db:"runs"`
 		Active int `db:"active"`
 		Agents int `db:"agents"`
@@ -105,7 +108,7 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
     (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.is_active = 1) AS active,
     (SELECT COUNT(*) FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at > SYSUTCDATETIME()) AS agents;`)
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	u.Runs, u.ActiveRuns, u.Agents = counts.Runs, counts.Active, counts.Agents
 	objects, _, err := embedded()
@@ -116,13 +119,13 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
 	if err != nil {
 		return u, nil, fmt.Errorf("read the embedded schema: %w", err)
 	}
-	present, err := selectRows[schemaObject](ctx, db, doctorText("objects"))
+	present, err := call.SelectRows[schemaObject](ctx, db, doctorText("objects"))
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
-	deployed, err := selectRows[deployedObject](ctx, db, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
+	deployed, err := call.SelectRows[deployedObject](ctx, db, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	ours := map[string]bool{} // by lower-case name
 	roles := map[string]bool{}
@@ -168,7 +171,7 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
 			add(kind, name)
 		}
 	}
-	keys, err := selectRows[struct {
+	keys, err := call.SelectRows[struct {
 		Table string `db:"table_name"`
 		Name  string `db:"name"`
 	}](ctx, db, `SELECT CONCAT(s.name, N'.', t.name) AS table_name, f.name
@@ -178,7 +181,7 @@ INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
 WHERE s.name = N'jobs_internal'
 ORDER BY 1, 2;`)
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	for _, k := range keys {
 		if slices.Contains(tables, k.Table) {
@@ -204,9 +207,9 @@ ORDER BY 1, 2;`)
 // addPrincipals adds the roles and the users without a login. It returns the statements that end
 // the memberships, which must come before.
 func (u *Uninstallation) addPrincipals(
-	ctx context.Context, db queryer, objects []sqlfs.Object, roles map[string]bool, add func(kind, name string),
+	ctx context.Context, db call.Queryer, objects []sqlfs.Object, roles map[string]bool, add func(kind, name string),
 ) (revoke []string, err error) {
-	members, err := selectRows[struct {
+	members, err := call.SelectRows[struct {
 		Role   string `db:"role_name"`
 		Member string `db:"member_name"` // empty for a role without members
 	}](ctx, db, `SELECT r.name AS role_name, COALESCE(u.name, N'') AS member_name
@@ -217,7 +220,7 @@ WHERE r.type = 'R'
     AND r.name LIKE N'jobs[_]%'
 ORDER BY r.name, u.name;`)
 	if err != nil {
-		return nil, translate("read the members of the roles", err)
+		return nil, dberror.Translate("read the members of the roles", err)
 	}
 	users := map[string]bool{}
 	for _, o := range objects {

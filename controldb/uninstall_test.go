@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -43,7 +44,7 @@ func TestUninstall(t *testing.T) {
 		c.exec(t, `CREATE TABLE dbo.mine (a INT NOT NULL PRIMARY KEY); CREATE USER reporter WITHOUT LOGIN; GRANT SELECT ON OBJECT::dbo.mine TO reporter;`)
 		before := c.everything(t)
 		_, err := c.Uninstall(ctx)
-		require.ErrorIs(t, err, controldb.ErrNotInstalled)
+		require.ErrorIs(t, err, dberror.ErrNotInstalled)
 
 		require.NoError(t, c.Install(ctx))
 		c.exec(t, `ALTER ROLE jobs_reader ADD MEMBER reporter; GRANT SELECT ON OBJECT::jobs_internal.terms TO reporter;`)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -47,7 +48,7 @@ func TestServerThatCutsTheLoginIsUnreachable(t *testing.T) {
 			connector, err := mssql.NewConnector("sqlserver://sa:x@"+listener.Addr().String()+"?encrypt=true&trustservercertificate=true", nil)
 			require.NoError(t, err)
 			_, err = controldb.Open(t.Context(), controldb.Config{Connector: connector, ServerName: "s"})
-			require.ErrorIs(t, err, controldb.ErrUnreachable)
+			require.ErrorIs(t, err, dberror.ErrUnreachable)
 			if answer != nil {
 				require.ErrorContains(t, err, "andshake")
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
@@ -24,14 +25,15 @@ type Put[T any] struct {
 }
 
 // A parameter ifMatch is the revision that the object must have, or else the call does nothing and
-// returns [ErrRevision]: 0 means that it must not exist, -1 that it must exist, nil neither.
+// returns [dberror.ErrRevision]: 0 means that it must not exist, -1 that it must exist, nil
+// neither.
 
 // put makes a call that creates or replaces an object, and reads the object by a query.
-func put[T any](ctx context.Context, s *Store, op string, c *call, ifMatch *int64, query string, args ...any) (Put[T], error) {
+func put[T any](ctx context.Context, s *Store, op string, c *call.Call, ifMatch *int64, query string, args ...any) (Put[T], error) {
 	var p Put[T]
-	opt(c, "if_match", ifMatch).out("created", &p.Created)
+	call.Opt(c, "if_match", ifMatch).Out("created", &p.Created)
 	var err error
-	p.Object, err = left[T](ctx, s, op, c.read(query, args...))
+	p.Object, err = left[T](ctx, s, op, c.Read(query, args...))
 	return p, err
 }
 
@@ -40,35 +42,35 @@ var errNothingLeft = errors.New("the procedure has succeeded, but the object is 
 
 // left runs a call whose first query reads the object that the procedure leaves, and returns the
 // object. more are the functions for the rows of the other queries.
-func left[T any](ctx context.Context, s *Store, op string, c *call, more ...func(*sqlx.Rows) error) (T, error) {
+func left[T any](ctx context.Context, s *Store, op string, c *call.Call, more ...func(*sqlx.Rows) error) (T, error) {
 	var list []T
-	if s.recorded != nil {
+	if s.conn.Records() {
 		var none T
-		return none, s.exec(ctx, op, c)
+		return none, s.conn.Exec(ctx, op, c)
 	}
-	err := s.query(ctx, op, c, append([]func(*sqlx.Rows) error{into(&list)}, more...)...)
+	err := s.conn.Query(ctx, op, c, append([]func(*sqlx.Rows) error{call.Into(&list)}, more...)...)
 	return onlyRow(list, err, op, errNothingLeft)
 }
 
 // SetJob creates a job, or replaces an existing one: a nil field gets its default.
 func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put[JobDetail], error) {
-	c := given(newCall("jobs.sp_set_job").in("job_name", spec.Name), model.JobFields, &spec)
+	c := given(call.New("jobs.sp_set_job").In("job_name", spec.Name), model.JobFields, &spec)
 	return put[JobDetail](ctx, s, "set job", c, ifMatch, jobDetailQuery, spec.Name)
 }
 
 // DeleteJobIf is DeleteJob for a job of a certain revision.
 func (s *Store) DeleteJobIf(ctx context.Context, name string, force bool, ifMatch *int64) error {
-	c := newCall("jobs.sp_delete_job").in("job_name", name).in("force", force)
-	return s.exec(ctx, "delete job", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_job").In("job_name", name).In("force", force)
+	return s.conn.Exec(ctx, "delete job", call.Opt(c, "if_match", ifMatch))
 }
 
 // SetJobStep creates a step, or replaces an existing one: a nil field gets its default, but
 // MaxParallelism and the options that Azure does not have stay in an existing step, and so does its
 // position if StepID is nil. Neither of them can be given.
 func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (Put[JobStep], error) {
-	c := newCall("jobs.sp_set_jobstep").in("job_name", spec.JobName)
-	opt(c, "step_name", spec.StepName)
-	opt(c, "step_id", spec.StepID)
+	c := call.New("jobs.sp_set_jobstep").In("job_name", spec.JobName)
+	call.Opt(c, "step_name", spec.StepName)
+	call.Opt(c, "step_id", spec.StepID)
 	newStepArgs(c, spec)
 	name := ""
 	if spec.StepName != nil {
@@ -82,8 +84,8 @@ func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (
 // version of the job.
 func (s *Store) DeleteJobStepIf(ctx context.Context, jobName, stepName string, ifMatch *int64) (int, error) {
 	var version int64
-	c := newCall("jobs.sp_delete_jobstep").in("job_name", jobName).in("step_name", stepName).out("job_version", &version)
-	err := s.exec(ctx, "delete job step", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_jobstep").In("job_name", jobName).In("step_name", stepName).Out("job_version", &version)
+	err := s.conn.Exec(ctx, "delete job step", call.Opt(c, "if_match", ifMatch))
 	return int(version), err
 }
 
@@ -105,11 +107,11 @@ func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targe
 	if err != nil {
 		return Put[TargetGroupDetail]{}, err
 	}
-	c := newCall("jobs.sp_set_target_group").in("target_group_name", name).in("members", string(text))
+	c := call.New("jobs.sp_set_target_group").In("target_group_name", name).In("members", string(text))
 	var p Put[TargetGroupDetail]
 	var rows []groupMemberRow
-	opt(c, "if_match", ifMatch).out("created", &p.Created).read(targetGroupQuery, name).read(membersQuery, name, name)
-	p.Object, err = left[TargetGroupDetail](ctx, s, "set target group", c, into(&rows))
+	call.Opt(c, "if_match", ifMatch).Out("created", &p.Created).Read(targetGroupQuery, name).Read(membersQuery, name, name)
+	p.Object, err = left[TargetGroupDetail](ctx, s, "set target group", c, call.Into(&rows))
 	for _, r := range rows {
 		p.Object.Members = append(p.Object.Members, r.Member)
 	}
@@ -118,8 +120,8 @@ func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targe
 
 // DeleteTargetGroupIf is DeleteTargetGroup for a group of a certain revision.
 func (s *Store) DeleteTargetGroupIf(ctx context.Context, name string, ifMatch *int64) error {
-	c := newCall("jobs.sp_delete_target_group").in("target_group_name", name)
-	return s.exec(ctx, "delete target group", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_target_group").In("target_group_name", name)
+	return s.conn.Exec(ctx, "delete target group", call.Opt(c, "if_match", ifMatch))
 }
 
 // Credential is a row of the view jobs.credentials.
@@ -138,15 +140,15 @@ type Credential struct {
 // version of the secret of this name and the owner [secret.OwnerCredential]; empty means that the
 // stored password stays.
 func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put[Credential], error) {
-	c := newCall("jobs.sp_set_credential").in("credential_name", name).in("username", username).optText("sealed", sealed)
+	c := call.New("jobs.sp_set_credential").In("credential_name", name).In("username", username).OptText("sealed", sealed)
 	return put[Credential](ctx, s, "set credential", c, ifMatch, credentialQuery, name)
 }
 
-// DeleteCredential deletes a stored credential. It returns [ErrCredentialNotFound] when there is
-// none of this name.
+// DeleteCredential deletes a stored credential. It returns [dberror.ErrCredentialNotFound] when
+// there is none of this name.
 func (s *Store) DeleteCredential(ctx context.Context, name string, ifMatch *int64) error {
-	c := newCall("jobs.sp_delete_credential").in("credential_name", name)
-	return s.exec(ctx, "delete credential", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_credential").In("credential_name", name)
+	return s.conn.Exec(ctx, "delete credential", call.Opt(c, "if_match", ifMatch))
 }
 
 // SealedCredential is a stored credential with its sealed password.
@@ -155,12 +157,12 @@ type SealedCredential struct {
 	Secret   SealedSecret
 }
 
-// SealedCredential reads a stored credential; only agents may. It returns [ErrCredentialNotFound]
-// when there is none of this name.
+// SealedCredential reads a stored credential; only agents may. It returns
+// [dberror.ErrCredentialNotFound] when there is none of this name.
 func (s *Store) SealedCredential(ctx context.Context, name string) (SealedCredential, error) {
 	var res SealedCredential
-	err := s.readSealed(ctx, "read credential", newCall("jobs_internal.get_credential").in("name", name), &res.Secret,
-		scanOne(&res.Username))
+	err := s.readSealed(ctx, "read credential", call.New("jobs_internal.get_credential").In("name", name), &res.Secret,
+		call.ScanOne(&res.Username))
 	res.Secret.Place.Owner = secret.OwnerCredential
 	return res, err
 }
@@ -176,13 +178,13 @@ type PrivateEndpoint struct {
 
 // SetPrivateEndpoint stores a private endpoint, which has no effect.
 func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put[PrivateEndpoint], error) {
-	c := newCall("jobs.sp_set_private_endpoint").in("private_endpoint_name", name).in("target_server_resource_id", target)
+	c := call.New("jobs.sp_set_private_endpoint").In("private_endpoint_name", name).In("target_server_resource_id", target)
 	return put[PrivateEndpoint](ctx, s, "set private endpoint", c, ifMatch, endpointQuery, name)
 }
 
-// DeletePrivateEndpoint deletes a private endpoint. It returns [ErrEndpointNotFound] when there is
-// none of this name.
+// DeletePrivateEndpoint deletes a private endpoint. It returns [dberror.ErrEndpointNotFound] when
+// there is none of this name.
 func (s *Store) DeletePrivateEndpoint(ctx context.Context, name string, ifMatch *int64) error {
-	c := newCall("jobs.sp_delete_private_endpoint").in("private_endpoint_name", name)
-	return s.exec(ctx, "delete private endpoint", opt(c, "if_match", ifMatch))
+	c := call.New("jobs.sp_delete_private_endpoint").In("private_endpoint_name", name)
+	return s.conn.Exec(ctx, "delete private endpoint", call.Opt(c, "if_match", ifMatch))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -42,19 +43,19 @@ func TestSetJob(t *testing.T) {
 
 		for _, match := range []int64{0, 1} {
 			_, err = c.SetJob(ctx, spec, ptr(match))
-			require.ErrorIs(t, err, controldb.ErrRevision)
+			require.ErrorIs(t, err, dberror.ErrRevision)
 		}
 		_, err = c.SetJob(ctx, spec, ptr(put.Object.Revision))
 		require.NoError(t, err)
 		_, err = c.SetJob(ctx, spec, ptr(int64(-1)))
 		require.NoError(t, err)
 		_, err = c.SetJob(ctx, controldb.JobSpec{Name: "new"}, ptr(int64(-1)))
-		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
 		_, err = c.SetJob(ctx, controldb.JobSpec{Name: "new"}, ptr(int64(0)))
 		require.NoError(t, err)
 		for _, name := range []string{"", "a%b", "jobagent$x"} {
 			_, err = c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
-			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), name)
+			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), name)
 		}
 	})
 }
@@ -78,7 +79,7 @@ func TestSetJobStep(t *testing.T) {
 		require.Equal(t, controldb.Put[controldb.JobStep]{Object: put.Object}, again)
 		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @max_parallelism = 3; EXEC jobs.sp_set_jobstep_options @job_name = N'j', @at_most_once = 1, @run_when = N'Finished', @after = N''`)
 		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, &put.Object.Revision)
-		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
 		again, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.NoError(t, err)
 		require.Equal(t, 4, again.Object.JobVersion)
@@ -95,11 +96,11 @@ FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job
 			}
 		}
 		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), StepID: ptr(2), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
-		require.Equal(t, int32(50011), controldb.NumberOf(err))
+		require.Equal(t, int32(50011), dberror.NumberOf(err))
 		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("nope")}, nil)
-		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "nope", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
-		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 	})
 }
 
@@ -145,9 +146,9 @@ func TestSetTargetGroup(t *testing.T) {
 			`[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`), "Member 2 of the target group 'new'")
 		require.Equal(t, before, c.rows(t, `SELECT target_id FROM jobs.target_group_members`))
 		_, err := c.SetTargetGroup(ctx, "g", nil, ptr(int64(5)))
-		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
 		_, err = c.SetTargetGroup(ctx, "new", nil, ptr(int64(-1)))
-		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
 	})
 }
 
@@ -163,7 +164,7 @@ func TestCredentials(t *testing.T) {
 		}
 		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
 		_, err := c.SetCredential(ctx, "c1", "u", "", nil)
-		require.Equal(t, int32(50081), controldb.NumberOf(err))
+		require.Equal(t, int32(50081), dberror.NumberOf(err))
 		put, err := c.SetCredential(ctx, "c1", "u", seal(1, "p1"), nil)
 		require.NoError(t, err)
 		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
@@ -184,11 +185,11 @@ func TestCredentials(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision}, "the password stays")
 		_, err = c.SetCredential(ctx, "c1", "U", "", nil)
-		require.Equal(t, int32(50081), controldb.NumberOf(err))
+		require.Equal(t, int32(50081), dberror.NumberOf(err))
 		_, err = c.SetCredential(ctx, "c1", "U", seal(2, "p2"), nil)
-		require.ErrorIs(t, err, controldb.ErrSecretChanged)
+		require.ErrorIs(t, err, dberror.ErrSecretChanged)
 		_, err = c.SetCredential(ctx, "c1", "u", seal(3, "p"), ptr(int64(1)))
-		require.ErrorIs(t, err, controldb.ErrRevision)
+		require.ErrorIs(t, err, dberror.ErrRevision)
 
 		list, err := c.Credentials(ctx, controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
@@ -217,14 +218,14 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @credential_name = N''; EXEC jobs.sp_add_target_group_member N'g', NULL, N'SqlServer', N'c1', N's'`)
 		err = c.DeleteCredential(ctx, "c1", nil)
 		require.ErrorContains(t, err, "the target group 'g'")
-		require.Equal(t, int32(50157), controldb.NumberOf(err))
+		require.Equal(t, int32(50157), dberror.NumberOf(err))
 		_, err = c.SetTargetGroup(ctx, "g", nil, nil)
 		require.NoError(t, err)
-		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", ptr(int64(7))), controldb.ErrRevision)
+		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", ptr(int64(7))), dberror.ErrRevision)
 		require.NoError(t, c.DeleteCredential(ctx, "c1", ptr(int64(2))))
-		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", nil), controldb.ErrCredentialNotFound)
+		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", nil), dberror.ErrCredentialNotFound)
 		_, err = c.SealedCredential(ctx, "c1")
-		require.ErrorIs(t, err, controldb.ErrCredentialNotFound)
+		require.ErrorIs(t, err, dberror.ErrCredentialNotFound)
 		require.Empty(t, c.rows(t, `SELECT secret_name FROM jobs.secrets`))
 	})
 }
@@ -249,11 +250,11 @@ func TestPrivateEndpoints(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, one.EndpointID, list[0].EndpointID)
 		_, err = c.SetPrivateEndpoint(ctx, "", "x", nil)
-		require.Equal(t, int32(50080), controldb.NumberOf(err))
-		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", ptr(int64(1))), controldb.ErrRevision)
+		require.Equal(t, int32(50080), dberror.NumberOf(err))
+		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", ptr(int64(1))), dberror.ErrRevision)
 		require.NoError(t, c.DeletePrivateEndpoint(ctx, "p", nil))
-		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", nil), controldb.ErrEndpointNotFound)
+		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", nil), dberror.ErrEndpointNotFound)
 		_, err = c.PrivateEndpoint(ctx, "p")
-		require.ErrorIs(t, err, controldb.ErrEndpointNotFound)
+		require.ErrorIs(t, err, dberror.ErrEndpointNotFound)
 	})
 }

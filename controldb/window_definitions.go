@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // TargetWindow is a row of the view jobs.target_windows: when attempts may start on databases.
@@ -32,32 +35,32 @@ const windowColumns = `SELECT window_name, target_id, server_name, database_name
     updated_time
 FROM jobs.target_windows`
 
-// TargetWindow returns a window of databases. The error is [ErrTargetWindowNotFound] when none has
-// this name.
+// TargetWindow returns a window of databases. The error is [dberror.ErrTargetWindowNotFound] when
+// none has this name.
 func (s *Store) TargetWindow(ctx context.Context, name string) (TargetWindow, error) {
-	list, err := selectAll[TargetWindow](ctx, s, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
-	return onlyRow(list, err, "read the window of databases", ErrTargetWindowNotFound)
+	list, err := call.SelectAll[TargetWindow](ctx, s.conn, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
+	return onlyRow(list, err, "read the window of databases", dberror.ErrTargetWindowNotFound)
 }
 
 // TargetWindows lists the windows of databases by their names.
 func (s *Store) TargetWindows(ctx context.Context, p Page[string]) ([]TargetWindow, error) {
-	w := p.filter("window_name", ">")
-	return selectAll[TargetWindow](ctx, s, "list the windows of databases", windowColumns+w.text()+"\nORDER BY window_name"+p.text(w)+";", w.args...)
+	w := p.Filter("window_name", ">")
+	return call.SelectAll[TargetWindow](ctx, s.conn, "list the windows of databases", windowColumns+w.Text()+"\nORDER BY window_name"+p.Text(w)+";", w.Args...)
 }
 
 // SetTargetWindow adds or replaces a window of databases.
 func (s *Store) SetTargetWindow(ctx context.Context, w TargetWindow) error {
-	c := newCall("jobs.sp_set_target_window").in("window_name", w.Name).optText("calendar_name", w.Calendar).optText("blackouts", w.Blackouts).
-		optText("tag_filter", w.TagFilter).optText("server_name", w.Server).optText("database_name", w.Database).
-		optText("time_zone", w.Zone).optText("time_zone_tag", w.ZoneTag)
+	c := call.New("jobs.sp_set_target_window").In("window_name", w.Name).OptText("calendar_name", w.Calendar).OptText("blackouts", w.Blackouts).
+		OptText("tag_filter", w.TagFilter).OptText("server_name", w.Server).OptText("database_name", w.Database).
+		OptText("time_zone", w.Zone).OptText("time_zone_tag", w.ZoneTag)
 	if w.Target != uuid.Nil {
-		c.in("target_id", w.Target)
+		c.In("target_id", w.Target)
 	}
-	return s.exec(ctx, "set the window of databases", c)
+	return s.conn.Exec(ctx, "set the window of databases", c)
 }
 
-// DeleteTargetWindow deletes a window of databases. The error is [ErrTargetWindowNotFound] if none
-// has this name.
+// DeleteTargetWindow deletes a window of databases. The error is [dberror.ErrTargetWindowNotFound]
+// if none has this name.
 func (s *Store) DeleteTargetWindow(ctx context.Context, name string) error {
-	return s.exec(ctx, "delete the window of databases", newCall("jobs.sp_delete_target_window").in("window_name", name))
+	return s.conn.Exec(ctx, "delete the window of databases", call.New("jobs.sp_delete_target_window").In("window_name", name))
 }

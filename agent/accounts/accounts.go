@@ -18,6 +18,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -40,9 +42,9 @@ func Prepare(ctx context.Context, store *controldb.Store, install bool) error {
 	_, err := store.CheckAgent(ctx)
 	var version *controldb.SchemaVersionError
 	switch {
-	case errors.Is(err, controldb.ErrVersionHidden):
+	case errors.Is(err, dberror.ErrVersionHidden):
 		return nil // the login may use public procedures only; they will tell
-	case errors.Is(err, controldb.ErrNotInstalled) && install:
+	case errors.Is(err, dberror.ErrNotInstalled) && install:
 		err = store.Install(ctx)
 	case install && errors.As(err, &version) && older(version):
 		err = store.Migrate(ctx)
@@ -55,7 +57,7 @@ func older(e *controldb.SchemaVersionError) bool { return e.Have < e.Want || len
 
 // asLogin returns ctx without its caller: operations are carried out by the login of the store.
 func asLogin(ctx context.Context) context.Context {
-	return controldb.WithCaller(ctx, controldb.Caller{})
+	return caller.With(ctx, caller.Caller{})
 }
 
 // Wait carries out an operation and waits until it has ended, whoever ends it. progress, unless it
@@ -165,7 +167,7 @@ func (r *Reconciler) Run(ctx context.Context) {
 			return
 		case err == nil:
 			failures = 0
-		case errors.Is(err, controldb.ErrNotInstalled):
+		case errors.Is(err, dberror.ErrNotInstalled):
 			pause = idlePoll
 		default:
 			if failures++; failures == 1 {

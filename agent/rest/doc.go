@@ -7,5 +7,5 @@
 //
 // The front decides nothing about jobs: handlers translate between JSON and methods of controldb.
 // The control database checks the caller's role again, because each call runs as the database user
-// of that role (controldb.Caller).
+// of that role (caller.Caller).
 package rest

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 // Role is what a caller may do at a scope. Each role includes the ones before it.
@@ -152,12 +152,12 @@ type Principal struct {
 
 // Caller returns the principal as the control database knows callers, with the database role of a
 // role. remote is the sender's host:port. The door is left to fill in.
-func (p Principal) Caller(role Role, remote string) controldb.Caller {
+func (p Principal) Caller(role Role, remote string) caller.Caller {
 	address, _, err := net.SplitHostPort(remote)
 	if err != nil {
 		address = remote
 	}
-	return controldb.Caller{Role: role.DatabaseRole(), Name: cmp.Or(p.Name, p.ID), Address: address}
+	return caller.Caller{Role: role.DatabaseRole(), Name: cmp.Or(p.Name, p.ID), Address: address}
 }
 
 // Response is the answer to a request.

@@ -18,7 +18,8 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -372,9 +373,9 @@ func (e *exchange) context() context.Context {
 	if !r.Operation.needsCaller() {
 		return ctx
 	}
-	caller := r.Principal.Caller(r.Role, r.HTTP.RemoteAddr)
-	caller.Door, caller.CorrelationID, caller.TraceParent = controldb.DoorREST, r.CorrelationID, traceParent(r.HTTP.Header)
-	return controldb.WithCaller(ctx, caller)
+	who := r.Principal.Caller(r.Role, r.HTTP.RemoteAddr)
+	who.Door, who.CorrelationID, who.TraceParent = caller.DoorREST, r.CorrelationID, traceParent(r.HTTP.Header)
+	return caller.With(ctx, who)
 }
 
 // traceParent returns the header traceparent of a request (W3C Trace Context); empty if it has none
@@ -452,7 +453,6 @@ func (e *exchange) unchanged(response *Response) bool {
 	return false
 }
 
-// encode encodes a body.
 func encode(body any) (text []byte, contentType string, err error) {
 	const typeJSON = "application/json; charset=utf-8"
 	switch b := body.(type) {
@@ -483,7 +483,7 @@ func (e *exchange) failure(err error) *Response {
 				Status: http.StatusServiceUnavailable, Code: CodeUnavailable, RetryAfter: retryAfter,
 				Message: "The control database cannot be reached. Try again later.",
 			}
-			if errors.Is(err, controldb.ErrNotInstalled) || errors.Is(err, controldb.ErrSchemaVersion) {
+			if errors.Is(err, dberror.ErrNotInstalled) || errors.Is(err, dberror.ErrSchemaVersion) {
 				known.Message = "The control database has no schema that this front can use. Try again later."
 			}
 			err = known
@@ -519,8 +519,8 @@ func (e *exchange) surfaceFailure(err error) *Response {
 
 // unavailable reports whether an error of controldb means that the database cannot be used now.
 func unavailable(err error) bool {
-	return controldb.IsTransient(err) || slices.ContainsFunc([]error{
-		controldb.ErrUnreachable, controldb.ErrLoginFailed, controldb.ErrNotInstalled, controldb.ErrSchemaVersion,
+	return dberror.IsTransient(err) || slices.ContainsFunc([]error{
+		dberror.ErrUnreachable, dberror.ErrLoginFailed, dberror.ErrNotInstalled, dberror.ErrSchemaVersion,
 		context.DeadlineExceeded, context.Canceled,
 	}, func(one error) bool { return errors.Is(err, one) })
 }

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -62,7 +62,7 @@ func (armSurface) Operations() []rest.Operation {
 			return nil, errors.New("secret-2")
 		}},
 		{ID: "Away", Method: "POST", Path: base + "/{agent}/away", Role: rest.RoleReader, Handle: func(context.Context, *rest.Request) (*rest.Response, error) {
-			return nil, fmt.Errorf("call: %w", controldb.ErrUnreachable)
+			return nil, fmt.Errorf("call: %w", dberror.ErrUnreachable)
 		}},
 		{ID: "Unencodable", Method: "POST", Path: base + "/{agent}/unencodable", Role: rest.RoleReader, Handle: func(context.Context, *rest.Request) (*rest.Response, error) {
 			return &rest.Response{Status: 200, Body: make(chan int)}, nil

@@ -18,7 +18,7 @@ type Job struct {
 	Used []string
 }
 
-// Read reads a job. It returns [controldb.ErrJobNotFound] when there is none of this name.
+// Read reads a job. It returns [dberror.ErrJobNotFound] when there is none of this name.
 func Read(ctx context.Context, store *controldb.Store, name string) (Job, error) {
 	job, err := store.JobDetail(ctx, name)
 	if err != nil {

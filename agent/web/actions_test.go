@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -112,7 +114,7 @@ func TestStartAndRerun(t *testing.T) {
 	require.NoError(t, err)
 	found := false
 	for _, e := range entries {
-		found = found || e.Door == controldb.DoorWeb && e.Caller == "operator-token"
+		found = found || e.Door == caller.DoorWeb && e.Caller == "operator-token"
 	}
 	require.True(t, found)
 }
@@ -584,7 +586,7 @@ func TestDatabases(t *testing.T) {
 	require.Contains(t, b.get(at+"/resume").Body, "moves &lt;b&gt;")
 	require.Equal(t, http.StatusSeeOther, b.post(at+"/resume", b.form(at+"/resume")).Status)
 	_, err = f.Store.TargetPause(t.Context(), id)
-	require.ErrorIs(t, err, controldb.ErrTargetNotPaused)
+	require.ErrorIs(t, err, dberror.ErrTargetNotPaused)
 
 	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)
 	require.NoError(t, err)

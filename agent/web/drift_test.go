@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -102,6 +103,6 @@ func TestDriftPages(t *testing.T) {
 	require.Contains(t, b.get(path).Body, "Steps that name it fail from then on.")
 	require.Equal(t, http.StatusSeeOther, b.post(path, b.form(path)).Status)
 	_, err = f.Store.DriftBaseline(t.Context(), baseline)
-	require.ErrorIs(t, err, controldb.ErrBaselineNotFound)
+	require.ErrorIs(t, err, dberror.ErrBaselineNotFound)
 	require.Equal(t, http.StatusNotFound, b.get(path).Status)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -386,7 +388,7 @@ func TestForms(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
 	require.Equal(t, "author-token", entries[0].Caller)
-	require.Equal(t, controldb.DoorWeb, entries[0].Door)
+	require.Equal(t, caller.DoorWeb, entries[0].Door)
 }
 
 // A form in which somebody else's change is missing is refused: it says who changed what, keeps
@@ -483,7 +485,7 @@ func TestFormRows(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, b.press(path, button, form).Status, button)
 	}
 	_, err := f.Store.TargetGroup(t.Context(), "rows")
-	require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+	require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 }
 
 // A definition names its secrets, and the forms, the previews and the log have the names only. What

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // problem is an error that a page tells.
@@ -65,7 +66,7 @@ func (s *Server) problemOf(err error, v *visit) *problem {
 			status: http.StatusServiceUnavailable, title: "The control database cannot be reached", cause: err, since: s.lost.since(v.Entry, s.cfg.Now()),
 			text: fmt.Sprintf("The control database %s %s. This page works again when it does.", v.Entry.Name, whatIsAway(err)),
 		}
-		if errors.Is(err, controldb.ErrNotInstalled) || errors.Is(err, controldb.ErrSchemaVersion) {
+		if errors.Is(err, dberror.ErrNotInstalled) || errors.Is(err, dberror.ErrSchemaVersion) {
 			out.title, out.text = "The control database cannot be used", fmt.Sprintf("The control database %s has no schema that this front can use: %s.", v.Entry.Name, reasonOf(err))
 		}
 	case missing(err) != "":
@@ -82,13 +83,13 @@ func (s *Server) problemOf(err error, v *visit) *problem {
 // missing says what does not exist, and is empty for every other error.
 func missing(err error) string {
 	for _, one := range []error{
-		controldb.ErrJobNotFound, controldb.ErrStepNotFound, controldb.ErrGroupNotFound, controldb.ErrExecutionNotFound,
-		controldb.ErrScheduleNotFound, controldb.ErrCallbackNotFound, controldb.ErrAlertNotFound, controldb.ErrBackfillNotFound,
-		controldb.ErrCalendarNotFound, controldb.ErrMemberNotFound, controldb.ErrRolloutNotFound, controldb.ErrBaselineNotFound,
-		controldb.ErrTargetWindowNotFound, controldb.ErrTriggerNotFound, controldb.ErrQuestionNotFound,
+		dberror.ErrJobNotFound, dberror.ErrStepNotFound, dberror.ErrGroupNotFound, dberror.ErrExecutionNotFound,
+		dberror.ErrScheduleNotFound, dberror.ErrCallbackNotFound, dberror.ErrAlertNotFound, dberror.ErrBackfillNotFound,
+		dberror.ErrCalendarNotFound, dberror.ErrMemberNotFound, controldb.ErrRolloutNotFound, dberror.ErrBaselineNotFound,
+		dberror.ErrTargetWindowNotFound, dberror.ErrTriggerNotFound, dberror.ErrQuestionNotFound,
 	} {
 		if errors.Is(err, one) {
-			if text := controldb.MessageOf(err); text != "" {
+			if text := dberror.MessageOf(err); text != "" {
 				return text
 			}
 			text := one.Error()
@@ -105,12 +106,12 @@ var titles = map[int]string{
 
 // statusOf returns the status for an error that a procedure has thrown; 0 for every other error.
 func statusOf(err error) int {
-	switch controldb.KindOf(err) {
-	case controldb.KindNotFound:
+	switch dberror.KindOf(err) {
+	case dberror.KindNotFound:
 		return http.StatusNotFound
-	case controldb.KindInvalid:
+	case dberror.KindInvalid:
 		return http.StatusBadRequest
-	case controldb.KindConflict, controldb.KindStale:
+	case dberror.KindConflict, dberror.KindStale:
 		return http.StatusConflict
 	}
 	return 0
@@ -118,7 +119,7 @@ func statusOf(err error) int {
 
 // reasonOf returns the message of an error for people: what the procedure has said, if one has.
 func reasonOf(err error) string {
-	if text := controldb.MessageOf(err); text != "" {
+	if text := dberror.MessageOf(err); text != "" {
 		return text
 	}
 	return err.Error()
@@ -127,21 +128,21 @@ func reasonOf(err error) string {
 // away reports whether an error means that the control database cannot be used now.
 func away(err error) bool {
 	for _, one := range []error{
-		controldb.ErrUnreachable, controldb.ErrLoginFailed, controldb.ErrNotInstalled, controldb.ErrSchemaVersion,
+		dberror.ErrUnreachable, dberror.ErrLoginFailed, dberror.ErrNotInstalled, dberror.ErrSchemaVersion,
 		context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, one) {
 			return true
 		}
 	}
-	return controldb.IsTransient(err)
+	return dberror.IsTransient(err)
 }
 
 // whatIsAway says what an error that is away waits for. It has no text of the server, which may
 // have names of the network.
 func whatIsAway(err error) string {
-	if why := controldb.UnavailableReason(err); why != "" {
-		return fmt.Sprintf("does not serve requests at present (error %d: %s)", controldb.NumberOf(err), why)
+	if why := dberror.UnavailableReason(err); why != "" {
+		return fmt.Sprintf("does not serve requests at present (error %d: %s)", dberror.NumberOf(err), why)
 	}
 	return "does not answer"
 }

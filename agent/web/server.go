@@ -21,7 +21,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/agent/web/session"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 // Surface is the name of the dashboard for the Authorizer.
@@ -404,9 +404,9 @@ func (s *Server) at(role rest.Role, handle func(context.Context, http.ResponseWr
 
 // calling returns a context whose calls run as the database user of the viewer's role.
 func (s *Server) calling(ctx context.Context, v *visit) context.Context {
-	caller := v.Viewer.Caller(v.Role, v.HTTP.RemoteAddr)
-	caller.Door, caller.CorrelationID = controldb.DoorWeb, uuid.New()
-	return controldb.WithCaller(ctx, caller)
+	who := v.Viewer.Caller(v.Role, v.HTTP.RemoteAddr)
+	who.Door, who.CorrelationID = caller.DoorWeb, uuid.New()
+	return caller.With(ctx, who)
 }
 
 // recover answers a request whose handling panicked.

@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 	"github.com/jobagent/jobagent/testenv/sim"
@@ -362,7 +363,7 @@ func (r *restores) restore(kind string, b *controlBackup) {
 	eventually(t, restoreTime, "a start is refused", func() bool { // a call fails whose connection ended with the server
 		_, err := r.store.StartJob(t.Context(), crashJob(0), uuid.New())
 		require.Error(t, err)
-		return errors.Is(err, controldb.ErrPaused)
+		return errors.Is(err, dberror.ErrPaused)
 	})
 	pause(time.Second) // several passes
 	require.Equal(t, before, r.rowCounts(), "something was started or claimed during the pause")

@@ -33,3 +33,11 @@ func Plural[N ~int | ~int64](n N, one, many string) string {
 	}
 	return many
 }
+
+// First lists at most five names, with an ellipsis if there are more.
+func First(names []string) string {
+	if len(names) > 5 {
+		return strings.Join(names[:5], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}

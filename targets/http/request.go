@@ -118,7 +118,6 @@ func (t *attempt) checkURL(u *url.URL) error {
 	}
 }
 
-// hostPort returns host:port of a URL.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

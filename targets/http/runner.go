@@ -118,7 +118,6 @@ var (
 	errRoundOver = errors.New("the request has ended")
 )
 
-// run makes the attempt.
 func (t *attempt) run(ctx context.Context) targets.Result {
 	if ctx.Err() != nil {
 		return t.interrupted(context.Cause(ctx))

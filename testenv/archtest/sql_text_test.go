@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -37,7 +38,7 @@ func (s sqlText) whole() bool {
 }
 
 // begins reports whether the text is the beginning of the batches of calls for a caller
-// (controldb/impersonate.go); tests have sent whole ones.
+// (controldb/internal/call/impersonate.go); tests have sent whole ones.
 func (s sqlText) begins() bool { return strings.HasPrefix(s.parts[0], "SET XACT_ABORT ON;\nEXECUTE") }
 
 // pattern returns an expression for the texts that the product can send.
@@ -137,7 +138,7 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 			file, err := filepath.Rel(root(t), at.Filename)
 			require.NoError(t, err)
 			if c, ok := x.(*ast.CallExpr); ok && len(c.Args) == 1 {
-				if name, ok := c.Fun.(*ast.Ident); ok && name.Name == "newCall" {
+				if name, ok := c.Fun.(*ast.SelectorExpr); ok && types.ExprString(name) == "call.New" {
 					p := parts(c.Args[0], 0)
 					require.Len(t, p, 1, "%s: the name of a procedure is constant", at)
 					list = append(list, sqlText{file: file, line: at.Line, parts: []string{"EXECUTE " + p[0] + ";"}})
@@ -240,7 +241,7 @@ func TestSQLTextsAreFound(t *testing.T) {
 		"var a = `SELECT x FROM ` + table + `;`\n"+
 		"var b = `SELECT x FROM dbo.t WHERE ` + where() + ` AND y = 1;`\n"+
 		"var c = `Select a job.` + table\n"+
-		"var d = newCall(`jobs.sp_x`)\n", 0)
+		"var d = call.New(`jobs.sp_x`)\n", 0)
 	require.NoError(t, err)
 	list := textsOf(t, fset, []*ast.File{file})
 	require.Equal(t, []sqlText{

@@ -27,6 +27,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 // restLoad are the parameters of `jobagent bench rest`.
@@ -178,7 +179,7 @@ func (s *installation) startBare(ctx context.Context, pair tls.Certificate) (add
 
 // bare is the handler of startBare.
 func (s *installation) bare(w http.ResponseWriter, r *http.Request) {
-	ctx := controldb.WithCaller(r.Context(), controldb.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "bench", Door: "REST", CorrelationID: uuid.New()})
+	ctx := caller.With(r.Context(), caller.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "bench", Door: "REST", CorrelationID: uuid.New()})
 	name := strings.TrimPrefix(r.URL.Path, benchPath)
 	if r.Method == http.MethodPut {
 		var body struct {

@@ -27,6 +27,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -56,7 +57,7 @@ func newWatch(s rest.Surface) *watch {
 		handle := op.Handle
 		op.Handle = func(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 			if role := r.HTTP.Header.Get(databaseRole); role != "" {
-				ctx = controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: "erring front", Door: "REST"})
+				ctx = caller.With(ctx, caller.Caller{Role: role, Name: "erring front", Door: "REST"})
 			}
 			answer, err := handle(ctx, r)
 			w.mu.Lock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -80,7 +81,7 @@ UPDATE jobs_internal.task_executions SET attempt = 2 WHERE task_id = @task;`, "o
 				require.NotEqual(t, terms[0].ContextMap()["term_id"], terms[1].ContextMap()["term_id"])
 				require.NoError(t, a.Stop())
 				if err := w.Store.EndTerm(t.Context(), other.ID); err != nil {
-					require.ErrorIs(t, err, controldb.ErrTermEnded)
+					require.ErrorIs(t, err, dberror.ErrTermEnded)
 				}
 				w.CheckInvariants(t, w.Control, true)
 			})

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -386,7 +387,7 @@ func deadlock(t *testing.T) {
 	_, err := observed.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	_, err = observed.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
-	require.ErrorIs(t, err, controldb.ErrJobExists)
+	require.ErrorIs(t, err, dberror.ErrJobExists)
 	s := read(t, m)
 	s.is(t, "jobagent_controldb_retries_total{client=front}", 2)
 	s.is(t, "jobagent_controldb_errors_total{client=front,error=1205}", 2)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -56,7 +57,7 @@ func (m *model) rerun(t *rapid.T) {
 		Origin: origin.id, Only: strings.Join(only, ","),
 	})
 	if !origin.lifecycle.Terminal() {
-		require.Equal(t, controldb.KindConflict, controldb.KindOf(err))
+		require.Equal(t, dberror.KindConflict, dberror.KindOf(err))
 		return
 	}
 	wanted := func(state string) bool { return slices.Contains(only, state) }
@@ -78,7 +79,7 @@ func (m *model) rerun(t *rapid.T) {
 		some = some || !partial
 	}
 	if !some {
-		require.Equal(t, controldb.KindConflict, controldb.KindOf(err), "no target to rerun")
+		require.Equal(t, dberror.KindConflict, dberror.KindOf(err), "no target to rerun")
 		return
 	}
 	require.NoError(t, err)

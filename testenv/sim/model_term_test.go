@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // term starts a term of an agent, which ends the agent's former term.
@@ -69,7 +70,7 @@ func (m *model) refusedUnlessItLasts(t *rapid.T, term *modelTerm, err error) boo
 		require.NoError(t, err)
 		return true
 	}
-	require.ErrorIs(t, err, controldb.ErrTermEnded)
+	require.ErrorIs(t, err, dberror.ErrTermEnded)
 	return false
 }
 

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -443,7 +444,7 @@ func (m *model) passOf(t *rapid.T, term *modelTerm) {
 	lost := rapid.IntRange(0, 3).Draw(t, "lost") == 0
 	if lost {
 		if _, err := m.store.Pass(t.Context(), req); err != nil {
-			require.ErrorIs(t, err, controldb.ErrTermEnded)
+			require.ErrorIs(t, err, dberror.ErrTermEnded)
 		} else {
 			m.advance(term)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -336,7 +337,7 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 		require.True(t, i.Paused())
 		require.Contains(t, i.PauseReason, "its name was "+b.w.Control+" and is beside")
 		_, err = other.Store.StartJob(t.Context(), "j", uuid.Nil)
-		require.ErrorIs(t, err, controldb.ErrPaused)
+		require.ErrorIs(t, err, dberror.ErrPaused)
 		require.NoError(t, a.Stop())
 		require.NoError(t, b.w.Store.Pause(t.Context(), "the end"))
 		<-time.After(time.Minute)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -56,6 +56,6 @@ func TestAgentDoesNotWaitWithoutReason(t *testing.T) {
 		w.Control = w.CreateDatabase(t, "empty")
 		b := w.StartAgent(t, agent.Config{}, nil)
 		<-b.ended
-		require.True(t, errors.Is(b.Stop(), controldb.ErrNotInstalled), "%v", b.Stop())
+		require.True(t, errors.Is(b.Stop(), dberror.ErrNotInstalled), "%v", b.Stop())
 	})
 }

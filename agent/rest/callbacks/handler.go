@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/callback"
 	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -88,7 +89,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	err = controldb.ErrCallbackNotFound
+	err = dberror.ErrCallbackNotFound
 	if callback.IsToken(token) {
 		err = h.report(r, token, controldb.Report{Success: success, Message: message, By: reporter(r.RemoteAddr)})
 	}
@@ -104,13 +105,13 @@ func (h *handler) report(r *http.Request, token string, report controldb.Report)
 	if err != nil {
 		return err
 	}
-	defer func() { leave(errors.Is(err, controldb.ErrCallbackNotFound)) }()
+	defer func() { leave(errors.Is(err, dberror.ErrCallbackNotFound)) }()
 	var failed error
 	for _, store := range h.stores {
 		err := store.ReportCallback(ctx, controldb.HashToken(token), report)
 		switch {
-		case errors.Is(err, controldb.ErrCallbackNotFound):
-		case err == nil, errors.Is(err, controldb.ErrCallbackEnded):
+		case errors.Is(err, dberror.ErrCallbackNotFound):
+		case err == nil, errors.Is(err, dberror.ErrCallbackEnded):
 			return err
 		default:
 			failed = err // another database may have the token
@@ -119,7 +120,7 @@ func (h *handler) report(r *http.Request, token string, report controldb.Report)
 	if failed != nil {
 		return failed
 	}
-	return controldb.ErrCallbackNotFound
+	return dberror.ErrCallbackNotFound
 }
 
 // reporter names the sender of a request for the column received_by.
@@ -136,9 +137,9 @@ func (h *handler) answer(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 		_, _ = io.WriteString(w, `{"success":true}`+"\n") // the client may be gone
-	case errors.Is(err, controldb.ErrCallbackNotFound):
+	case errors.Is(err, dberror.ErrCallbackNotFound):
 		fail(w, http.StatusNotFound, "No callback has this token.")
-	case errors.Is(err, controldb.ErrCallbackEnded):
+	case errors.Is(err, dberror.ErrCallbackEnded):
 		fail(w, http.StatusBadRequest, "Error while updating run log: Run is already completed")
 	default:
 		h.log.Warn("a report could not be recorded", zap.Error(err))

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -142,7 +143,7 @@ func (a *agents) read(ctx context.Context, e *rest.Entry) (controldb.JobAgent, e
 	switch {
 	case err == nil:
 		a.copies[e] = agentCopy{agent: agent, at: time.Now()}
-	case errors.Is(err, controldb.ErrNotInstalled):
+	case errors.Is(err, dberror.ErrNotInstalled):
 		delete(a.copies, e)
 		return controldb.JobAgent{State: controldb.AgentDeleted}, nil
 	default:
@@ -164,7 +165,7 @@ func (a *agents) read(ctx context.Context, e *rest.Entry) (controldb.JobAgent, e
 // version that this program understands.
 func away(err error) bool {
 	return slices.ContainsFunc([]error{
-		controldb.ErrUnreachable, controldb.ErrLoginFailed, controldb.ErrSchemaVersion, context.DeadlineExceeded,
+		dberror.ErrUnreachable, dberror.ErrLoginFailed, dberror.ErrSchemaVersion, context.DeadlineExceeded,
 	}, func(one error) bool { return errors.Is(err, one) })
 }
 
@@ -366,10 +367,10 @@ func wasImplicit(list []found, e *rest.Entry) bool {
 // unprepared translates the error of [accounts.Prepare].
 func unprepared(e *rest.Entry, err error) error {
 	switch {
-	case errors.Is(err, controldb.ErrNotInstalled):
+	case errors.Is(err, dberror.ErrNotInstalled):
 		return agentFault(http.StatusConflict, "ElasticJobAgentOperationUnavailable", "$.properties.databaseId",
 			"The database '%s' has no control schema, and its configuration does not permit to install it. Run jobagent db install, or set install.", e.Name)
-	case errors.Is(err, controldb.ErrSchemaVersion):
+	case errors.Is(err, dberror.ErrSchemaVersion):
 		return agentFault(http.StatusConflict, "ElasticJobAgentOperationUnavailable", "$.properties.databaseId",
 			"The control schema of the database '%s' is of another version. Run jobagent db migrate, or set install.", e.Name)
 	}
@@ -462,7 +463,7 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 	if a.begunAnyway(ctx, f.entry, operationID, err) {
 		id, err = operationID, nil
 	}
-	if errors.Is(err, controldb.ErrAgentNotFound) {
+	if errors.Is(err, dberror.ErrAgentNotFound) {
 		return &rest.Response{Status: http.StatusNoContent}, nil
 	}
 	if err != nil {
@@ -479,7 +480,7 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 // begunAnyway reports whether an operation was begun although the answer of the database was lost:
 // what was committed is not answered with 503.
 func (a *agents) begunAnyway(ctx context.Context, e *rest.Entry, id uuid.UUID, err error) bool {
-	if err == nil || !errors.Is(err, controldb.ErrUnreachable) {
+	if err == nil || !errors.Is(err, dberror.ErrUnreachable) {
 		return false
 	}
 	_, ok, err := e.Store.JobAgentOperation(ctx, id)

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -324,19 +325,19 @@ func checkTags(tags map[string]string) error {
 
 // agentError translates an error of the control database about job agents.
 func agentError(err error) error {
-	text := cmp.Or(controldb.MessageOf(err), err.Error())
+	text := cmp.Or(dberror.MessageOf(err), err.Error())
 	switch {
-	case errors.Is(err, controldb.ErrAgentName):
+	case errors.Is(err, dberror.ErrAgentName):
 		return badAgent(codeAgentBody, "$.name", "%s", text)
-	case errors.Is(err, controldb.ErrAgentCapacity):
+	case errors.Is(err, dberror.ErrAgentCapacity):
 		return badAgent("SkuMismatchingNameCapacity", "$.sku", "%s", text)
-	case errors.Is(err, controldb.ErrAgentLinked):
+	case errors.Is(err, dberror.ErrAgentLinked):
 		return badAgent("JobAgentDatabaseAlreadyLinked", "$.properties.databaseId", "%s", text)
-	case errors.Is(err, controldb.ErrAgentBusy):
+	case errors.Is(err, dberror.ErrAgentBusy):
 		return &rest.Error{Status: http.StatusConflict, Code: "OperationInterrupted", Message: text, RetryAfter: operationPollAfter}
-	case errors.Is(err, controldb.ErrAgentUnavailable):
+	case errors.Is(err, dberror.ErrAgentUnavailable):
 		return agentFault(http.StatusConflict, "ElasticJobAgentOperationUnavailable", "", "%s", text)
-	case errors.Is(err, controldb.ErrAgentNotFound):
+	case errors.Is(err, dberror.ErrAgentNotFound):
 		return agentFault(http.StatusNotFound, "ResourceNotFound", "", "%s", text)
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -49,16 +49,16 @@ func translate(err error) error {
 		}
 		return err
 	}
-	number, text := controldb.NumberOf(err), controldb.MessageIn(err, inProperties)
+	number, text := dberror.NumberOf(err), dberror.MessageIn(err, inProperties)
 	switch {
-	case errors.Is(err, controldb.ErrRevision):
+	case errors.Is(err, dberror.ErrRevision):
 		return refusal(http.StatusPreconditionFailed, codePrecond, number, text)
-	case errors.Is(err, controldb.ErrSecretKeysChanged):
+	case errors.Is(err, dberror.ErrSecretKeysChanged):
 		if text == "" {
 			text = "There is no active key for which a password could be sealed. Make one with jobagent key generate."
 		}
 		return refusal(http.StatusConflict, codeUnavailable, number, text)
-	case errors.Is(err, controldb.ErrSecretChanged), errors.Is(err, controldb.ErrAgentUnavailable), errors.Is(err, controldb.ErrPaused):
+	case errors.Is(err, dberror.ErrSecretChanged), errors.Is(err, dberror.ErrAgentUnavailable), errors.Is(err, dberror.ErrPaused):
 		return refusal(http.StatusConflict, codeUnavailable, number, text)
 	case number == numMissingPassword:
 		return refusal(http.StatusBadRequest, codeInvalidBody, number, text)
@@ -67,7 +67,7 @@ func translate(err error) error {
 			Status: http.StatusForbidden, Code: rest.CodeForbidden,
 			Message: "The control database does not permit this to the caller's role.",
 		}
-	case controldb.KindOf(err) != controldb.KindNone:
+	case dberror.KindOf(err) != dberror.KindNone:
 		return refusal(http.StatusBadRequest, codeRefused, number, text)
 	}
 	return err

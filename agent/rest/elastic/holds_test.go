@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -71,6 +71,6 @@ func TestTargetWindows(t *testing.T) {
 	}
 	refused(t, f, 404, "ResourceNotFound", "", "GET", at("targetWindows", "w1"), nil)
 	_, err = f.Store.TargetWindow(t.Context(), "w1")
-	require.ErrorIs(t, err, controldb.ErrTargetWindowNotFound)
+	require.ErrorIs(t, err, dberror.ErrTargetWindowNotFound)
 	require.NoError(t, f.Store.DeleteCalendar(t.Context(), "rest nights"))
 }

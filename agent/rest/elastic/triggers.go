@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Triggers are an extension: Elastic Jobs has none. They start a job after runs of other jobs.
@@ -73,32 +74,16 @@ type triggerEventProperties struct {
 	Reason                 string     `json:"reason,omitempty"`
 }
 
-// triggerOperations are those of triggers.
 func (s *Surface) triggerOperations() []rest.Operation {
 	one := reflect.TypeFor[triggerView]()
 	return []rest.Operation{
-		{
-			ID: "JobTriggers_ListByJob", Method: http.MethodGet, Path: triggerPath, Role: rest.RoleReader, Handle: s.listTriggers,
-			Summary: "Lists the triggers of a job.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[triggerView]]()},
-		},
-		{
-			ID: "JobTriggers_Get", Method: http.MethodGet, Path: triggerPath + "/{trigger}", Role: rest.RoleReader, Handle: s.getTrigger,
-			Summary: "Gets a trigger of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobTriggers_CreateOrUpdate", Method: http.MethodPut, Path: triggerPath + "/{trigger}", Role: rest.RoleAuthor, Handle: s.putTrigger,
-			Summary: "Creates or replaces a trigger: the job starts after runs of other jobs. What is omitted gets its default.",
-			Body:    reflect.TypeFor[triggerInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobTriggers_Delete", Method: http.MethodDelete, Path: triggerPath + "/{trigger}", Role: rest.RoleAuthor, Handle: s.deleteTrigger,
-			Summary: "Deletes a trigger of a job.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
-		{
-			ID: "JobTriggerEvents_ListByTrigger", Method: http.MethodGet, Path: triggerPath + "/{trigger}/events", Role: rest.RoleReader, Handle: s.listTriggerEvents,
-			Summary: "Lists the runs that a trigger has watched, the latest first, and what they started.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[triggerEventView]]()},
-		},
+		s.get("JobTriggers_ListByJob", triggerPath, (*place).listTriggers, "Lists the triggers of a job.", reflect.TypeFor[list[triggerView]](), pageParameters...),
+		s.get("JobTriggers_Get", triggerPath+"/{trigger}", (*place).getTrigger, "Gets a trigger of a job.", one),
+		s.change(http.MethodPut, "JobTriggers_CreateOrUpdate", triggerPath+"/{trigger}", rest.RoleAuthor, (*place).putTrigger,
+			"Creates or replaces a trigger: the job starts after runs of other jobs. What is omitted gets its default.", reflect.TypeFor[triggerInput](), one, http.StatusCreated),
+		s.delete("JobTriggers_Delete", triggerPath+"/{trigger}", rest.RoleAuthor, (*place).deleteTrigger, "Deletes a trigger of a job."),
+		s.get("JobTriggerEvents_ListByTrigger", triggerPath+"/{trigger}/events", (*place).listTriggerEvents,
+			"Lists the runs that a trigger has watched, the latest first, and what they started.", reflect.TypeFor[list[triggerEventView]](), pageParameters...),
 	}
 }
 
@@ -116,35 +101,21 @@ func (p *place) trigger(ctx context.Context, r *rest.Request) (controldb.JobTrig
 		return controldb.JobTrigger{}, err
 	}
 	t, err := p.store.JobTrigger(ctx, job.Name, r.Path["trigger"])
-	return t, orNotFound(err, controldb.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
+	return t, orNotFound(err, dberror.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
 }
 
-func (s *Surface) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	job, err := at.job(ctx, r.Path["job"])
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.PageOfJobTriggers(ctx, job.Name, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, at.id("jobs", job.Name, "triggers"), func(t controldb.JobTrigger) string { return t.Name }, at.triggerView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[string]) (string, []controldb.JobTrigger, error) {
+		job, err := at.job(ctx, r.Path["job"])
+		if err != nil {
+			return "", nil, err
+		}
+		rows, err := at.store.PageOfJobTriggers(ctx, job.Name, page)
+		return at.id("jobs", job.Name, "triggers"), rows, err
+	}, func(t controldb.JobTrigger) string { return t.Name }, at.triggerView)
 }
 
-func (s *Surface) getTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	t, err := at.trigger(ctx, r)
 	if err != nil {
 		return nil, err
@@ -152,11 +123,7 @@ func (s *Surface) getTrigger(ctx context.Context, r *rest.Request) (*rest.Respon
 	return &rest.Response{Status: http.StatusOK, Body: at.triggerView(t)}, nil
 }
 
-func (s *Surface) putTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["trigger"]
 	if err := checkName(typeTrigger, name); err != nil {
 		return nil, err
@@ -174,9 +141,9 @@ func (s *Surface) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respon
 	}
 	created := false
 	err = at.store.UpdateJobTrigger(ctx, spec)
-	if errors.Is(err, controldb.ErrTriggerNotFound) {
+	if errors.Is(err, dberror.ErrTriggerNotFound) {
 		created = true
-		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, controldb.ErrTriggerExists) { // another request has added it meanwhile
+		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, dberror.ErrTriggerExists) { // another request has added it meanwhile
 			created = false
 			err = at.store.UpdateJobTrigger(ctx, spec)
 		}
@@ -212,11 +179,7 @@ func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTri
 	return controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
 }
 
-func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	job, err := at.job(ctx, r.Path["job"])
 	if err == nil {
 		err = readOnly(job)
@@ -224,29 +187,17 @@ func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), controldb.ErrTriggerNotFound)
+	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
 }
 
-func (s *Surface) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[int64](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	t, err := at.trigger(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, at.id("jobs", t.JobName, "triggers", t.Name, "events"), func(e controldb.JobTriggerEvent) int64 { return e.ID },
-		func(e controldb.JobTriggerEvent) triggerEventView { return at.triggerEventView(t, e) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	var t controldb.JobTrigger
+	return answerPage(at, r, func(page controldb.Page[int64]) (id string, rows []controldb.JobTriggerEvent, err error) {
+		if t, err = at.trigger(ctx, r); err == nil {
+			rows, err = at.store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, page)
+		}
+		return at.id("jobs", t.JobName, "triggers", t.Name, "events"), rows, err
+	}, func(e controldb.JobTriggerEvent) int64 { return e.ID }, func(e controldb.JobTriggerEvent) triggerEventView { return at.triggerEventView(t, e) })
 }
 
 // triggerEventView describes an event of a trigger. Its name is the id of the run that ended.

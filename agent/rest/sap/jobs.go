@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -171,7 +172,7 @@ func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*
 	p := &controldb.SAPPassword{Name: name}
 	place := secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{strings.ToLower(u.Hostname())}}
 	p.Sealed, err = c.service.Store.SealSecret(ctx, place, *d.Password)
-	if errors.Is(err, controldb.ErrSecretKeysChanged) {
+	if errors.Is(err, dberror.ErrSecretKeysChanged) {
 		return nil, invalid(creatingJob, fault{text: "Passwords are not supported: the instance has no key for secrets"})
 	}
 	return p, err
@@ -179,11 +180,11 @@ func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*
 
 // jobWriteError returns the answer to an error of a change of a job.
 func jobWriteError(err error, name string) error {
-	if errors.Is(err, controldb.ErrSAPExists) {
+	if errors.Is(err, dberror.ErrSAPExists) {
 		return invalid(creatingJob, fault{text: fmt.Sprintf("Job with name '%s' already exists", name)})
 	}
-	if controldb.KindOf(err) == controldb.KindInvalid { // the rules of names and URLs
-		return invalid(creatingJob, fault{text: controldb.MessageOf(err)})
+	if dberror.KindOf(err) == dberror.KindInvalid { // the rules of names and URLs
+		return invalid(creatingJob, fault{text: dberror.MessageOf(err)})
 	}
 	return err
 }
@@ -260,8 +261,8 @@ func (c *call) dryRun(ctx context.Context, d *jobDefinition) (*rest.Response, er
 	_, err = c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{Name: d.Name, Tenant: c.tenant})
 	switch {
 	case err == nil:
-		return nil, jobWriteError(controldb.ErrSAPExists, d.Name)
-	case !errors.Is(err, controldb.ErrSAPNotFound):
+		return nil, jobWriteError(dberror.ErrSAPExists, d.Name)
+	case !errors.Is(err, dberror.ErrSAPNotFound):
 		return nil, err
 	}
 	return ok(createdJob(d, &job, controldb.SAPResult{}, true))
@@ -405,10 +406,9 @@ func (c *call) getJob(ctx context.Context) (*rest.Response, error) {
 	return c.answerJob(ctx, controldb.SAPJobRef{ID: id}, schedules)
 }
 
-// answerJob answers with one job.
 func (c *call) answerJob(ctx context.Context, ref controldb.SAPJobRef, schedules bool) (*rest.Response, error) {
 	job, err := c.service.Store.SAPJob(ctx, c.scope, ref)
-	if errors.Is(err, controldb.ErrSAPAmbiguous) {
+	if errors.Is(err, dberror.ErrSAPAmbiguous) {
 		return nil, invalid(fetchingJob, fault{text: "Several tenants have a job of this name: specify tenantId"})
 	}
 	if err != nil {

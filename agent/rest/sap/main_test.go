@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -95,7 +96,7 @@ func forget(t *testing.T, store *controldb.Store, job object) {
 	require.True(t, isNumber, "%v", job)
 	t.Cleanup(func() {
 		_, err := store.DeleteSAPJob(context.WithoutCancel(t.Context()), controldb.SAPProvider(), controldb.SAPWrite{By: "test"}, int64(id))
-		if !errors.Is(err, controldb.ErrSAPNotFound) { // the test itself has deleted it
+		if !errors.Is(err, dberror.ErrSAPNotFound) { // the test itself has deleted it
 			require.NoError(t, err)
 		}
 	})

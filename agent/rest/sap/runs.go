@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -126,11 +127,11 @@ func (c *call) reportRun(ctx context.Context) (*rest.Response, error) {
 	report.By = c.Principal.Name
 	err = c.service.Store.ReportSAPRun(ctx, c.scope, job, schedule, id, report)
 	switch {
-	case errors.Is(err, controldb.ErrCallbackEnded):
+	case errors.Is(err, dberror.ErrCallbackEnded):
 		return nil, invalid(updatingRun, fault{text: "Run is already completed"})
-	case errors.Is(err, controldb.ErrSAPRunNotStarted):
+	case errors.Is(err, dberror.ErrSAPRunNotStarted):
 		return nil, invalid(updatingRun, fault{text: "Run has not been started"})
-	case errors.Is(err, controldb.ErrSAPTaskRun):
+	case errors.Is(err, dberror.ErrSAPTaskRun):
 		return nil, invalid(updatingRun, fault{text: "The run of a task ends with its process, not by a report"})
 	case err != nil:
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // scheduleDefinition reads the body of E8, E11 and E23.
@@ -107,7 +108,7 @@ func (c *call) updateSchedule(ctx context.Context) (*rest.Response, error) {
 	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		w.Note = note(d.Ignored)
 		res, err := c.service.Store.UpdateSAPSchedule(ctx, c.scope, w, job, id, change)
-		if errors.Is(err, controldb.ErrSAPMode) {
+		if errors.Is(err, dberror.ErrSAPMode) {
 			err = errModeChange
 		}
 		return res, err

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -73,7 +75,7 @@ func New(services []Service, total RateLimit, log *zap.Logger) (*Surface, error)
 // are served; repeats change nothing. The front's login may do nothing itself, so the calls are
 // made as an administrator.
 func (s *Surface) Start(ctx context.Context) error {
-	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: controldb.DoorREST})
+	ctx = caller.With(ctx, caller.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: caller.DoorREST})
 	for _, one := range s.services {
 		if err := one.Store.SetSAPProvider(ctx, one.Tenant, one.SubDomain, one.Events); err != nil {
 			return fmt.Errorf("instance %q of the SAP surface: %w", one.Name, err)
@@ -228,12 +230,12 @@ func withHeader(err error, header http.Header) error {
 // translate returns the answer to errors of the control database that are the same everywhere.
 func translate(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, controldb.ErrSAPNotFound):
+	case errors.Is(err, dberror.ErrSAPNotFound):
 		return errNotFound
-	case errors.Is(err, controldb.ErrSAPTenant):
+	case errors.Is(err, dberror.ErrSAPTenant):
 		return forbidden()
-	case controldb.KindOf(err) == controldb.KindInvalid:
-		return invalid(inAction, fault{text: controldb.MessageOf(err)})
+	case dberror.KindOf(err) == dberror.KindInvalid:
+		return invalid(inAction, fault{text: dberror.MessageOf(err)})
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 		// The client repeats the request, and gets the answer of the first one if that one was
 		// carried out (S-4).

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Resource types.
@@ -85,7 +86,6 @@ func collectionOf(e *rest.Entry, c controldb.JobCollection) collection {
 	return shown
 }
 
-// answerCollection returns the answer with a job collection.
 func answerCollection(status int, e *rest.Entry, c controldb.JobCollection) *rest.Response {
 	return &rest.Response{
 		Status: status, Header: http.Header{"Etag": {etag.New(c.ID.String(), c.Revision)}}, Body: collectionOf(e, c),
@@ -265,7 +265,7 @@ func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bo
 			spec.IfMatch = &old.Revision
 		}
 		put, err := p.Store.SetJobCollection(ctx, spec)
-		if errors.Is(err, controldb.ErrRevision) && free && repeat < maxRepeats {
+		if errors.Is(err, dberror.ErrRevision) && free && repeat < maxRepeats {
 			continue
 		}
 		if err != nil {

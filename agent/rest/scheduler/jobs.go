@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // jobPath returns the path of a job: the id of the resource.
@@ -52,7 +53,6 @@ func shownAction(j controldb.SchedulerJob) *action {
 	return &a
 }
 
-// answerJob returns the answer with a job.
 func answerJob(code int, p place, j controldb.SchedulerJob) *rest.Response {
 	return &rest.Response{Status: code, Header: http.Header{"Etag": {etag.New(j.ID.String(), j.Revision)}}, Body: jobOf(p, j)}
 }
@@ -64,7 +64,7 @@ func (s *Surface) findJob(ctx context.Context, r *rest.Request) (place, controld
 		return p, controldb.SchedulerJob{}, err
 	}
 	j, err := p.Store.SchedulerJob(ctx, p.collection.Name, r.Path["job"])
-	if errors.Is(err, controldb.ErrSchedulerJobNotFound) {
+	if errors.Is(err, dberror.ErrSchedulerJobNotFound) {
 		err = notFound(r)
 	}
 	return p, j, err
@@ -261,7 +261,7 @@ func (s *Surface) writeJob(ctx context.Context, r *rest.Request, text []byte, me
 			spec.IfMatch = &old.Revision
 		}
 		put, err := p.Store.SetSchedulerJob(ctx, spec)
-		again := free && errors.Is(err, controldb.ErrRevision) || errors.Is(err, controldb.ErrSecretKeysChanged)
+		again := free && errors.Is(err, dberror.ErrRevision) || errors.Is(err, dberror.ErrSecretKeysChanged)
 		if again && repeat < maxRepeats {
 			continue
 		}
@@ -383,7 +383,7 @@ func (s *Surface) runJob(ctx context.Context, r *rest.Request) (*rest.Response, 
 	}
 	id := runID(r, jobPath(p, j.Name))
 	err = p.Store.RunSchedulerJob(ctx, p.collection.Name, j.Name, id)
-	if err != nil && controldb.KindOf(err) == controldb.KindNone {
+	if err != nil && dberror.KindOf(err) == dberror.KindNone {
 		// The answer may have been lost after the commit. The id is known, so nothing starts twice.
 		err = p.Store.RunSchedulerJob(ctx, p.collection.Name, j.Name, id)
 	}

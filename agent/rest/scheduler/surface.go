@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Config is the part rest.scheduler of the configuration.
@@ -225,23 +226,23 @@ func (s *Surface) Failure(_ *rest.Request, err error) *rest.Response {
 // translated returns the error of the API for an error of controldb; other errors are returned as
 // they are.
 func translated(err error) error {
-	e := &rest.Error{Message: controldb.MessageOf(err)}
-	switch kind := controldb.KindOf(err); {
-	case errors.Is(err, controldb.ErrRevision):
+	e := &rest.Error{Message: dberror.MessageOf(err)}
+	switch kind := dberror.KindOf(err); {
+	case errors.Is(err, dberror.ErrRevision):
 		e.Status, e.Code = http.StatusPreconditionFailed, codeMismatch
-	case errors.Is(err, controldb.ErrSecretKeysChanged) && e.Message == "":
+	case errors.Is(err, dberror.ErrSecretKeysChanged) && e.Message == "":
 		// There is no key at all: the database was not asked.
 		return &rest.Error{Status: http.StatusConflict, Code: codeConflict, Message: errNoKey}
-	case kind == controldb.KindNotFound:
+	case kind == dberror.KindNotFound:
 		e.Status, e.Code = http.StatusNotFound, codeNotFound
-	case kind == controldb.KindConflict:
+	case kind == dberror.KindConflict:
 		e.Status, e.Code = http.StatusConflict, codeConflict
-	case kind == controldb.KindInvalid:
+	case kind == dberror.KindInvalid:
 		e.Status, e.Code = http.StatusBadRequest, codeBadRequest
 	default:
 		return err
 	}
-	e.Details = []rest.Detail{{Code: fmt.Sprint(controldb.NumberOf(err)), Message: e.Message}}
+	e.Details = []rest.Detail{{Code: fmt.Sprint(dberror.NumberOf(err)), Message: e.Message}}
 	return e
 }
 
@@ -291,7 +292,7 @@ func (s *Surface) find(ctx context.Context, r *rest.Request) (place, error) {
 		if err == nil {
 			return place{e, c}, nil
 		}
-		if !errors.Is(err, controldb.ErrCollectionNotFound) {
+		if !errors.Is(err, dberror.ErrCollectionNotFound) {
 			return place{}, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Clients of a control database.
@@ -97,13 +98,13 @@ func (c *Client) Retried() { c.retries.Inc() }
 
 // errorText returns the number of an error, or its kind.
 func errorText(err error) string {
-	number := controldb.NumberOf(err)
+	number := dberror.NumberOf(err)
 	switch {
 	case number != 0:
 		return strconv.Itoa(int(number))
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, controldb.ErrUnreachable):
+	case errors.Is(err, dberror.ErrUnreachable):
 		return "unreachable"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"

@@ -21,6 +21,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -151,7 +152,7 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 	client.Called("call", time.Second, context.Canceled)
 	client.Called("call", time.Second, context.DeadlineExceeded)
-	client.Called("call", time.Second, controldb.ErrUnreachable)
+	client.Called("call", time.Second, dberror.ErrUnreachable)
 	client.Called("call", time.Second, errors.New("a row has no column"))
 	all := text(t, m)
 	require.LessOrEqual(t, strings.Count(all, "jobagent_controldb_errors_total{"), 101)

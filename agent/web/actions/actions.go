@@ -12,7 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Set returns the actions. choose chooses databases of a run.
@@ -54,7 +54,7 @@ func id(r *page.Request, name string) (uuid.UUID, error) {
 	if one, err := uuid.Parse(text); err == nil && len(text) == 36 { // uuid.Parse takes more forms
 		return one, nil
 	}
-	return uuid.Nil, controldb.ErrExecutionNotFound
+	return uuid.Nil, dberror.ErrExecutionNotFound
 }
 
 // operation returns the ID of the form.
@@ -70,8 +70,8 @@ func operation(r *page.Request) (uuid.UUID, error) {
 // the errors that are about the field.
 func refuse(err error, field string, numbers ...int32) error {
 	for _, n := range numbers {
-		if controldb.NumberOf(err) == n {
-			return &page.InputError{Field: field, Problem: controldb.MessageOf(err)}
+		if dberror.NumberOf(err) == n {
+			return &page.InputError{Field: field, Problem: dberror.MessageOf(err)}
 		}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // callback returns the callback that the path names: the latest of a step on a target.
@@ -20,7 +21,7 @@ func callback(ctx context.Context, r *page.Request) (one controldb.Callback, err
 	target, err := id(r, "target")
 	step, ok := number(r, "step")
 	if err != nil || !ok {
-		return one, controldb.ErrCallbackNotFound
+		return one, dberror.ErrCallbackNotFound
 	}
 	list, err := r.Store.Callbacks(ctx, run)
 	if err != nil {
@@ -33,7 +34,7 @@ func callback(ctx context.Context, r *page.Request) (one controldb.Callback, err
 		}
 	}
 	if !found {
-		return one, controldb.ErrCallbackNotFound
+		return one, dberror.ErrCallbackNotFound
 	}
 	return one, nil
 }
@@ -115,14 +116,14 @@ func complete(ctx context.Context, r *page.Request) (*page.Done, error) {
 func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
 	number, ok := number(r, "alert")
 	if !ok {
-		return nil, controldb.ErrAlertNotFound
+		return nil, dberror.ErrAlertNotFound
 	}
 	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: number, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, controldb.ErrAlertNotFound
+		return nil, dberror.ErrAlertNotFound
 	}
 	a := list[0]
 	state := ""
@@ -153,7 +154,7 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 func acknowledge(ctx context.Context, r *page.Request) (*page.Done, error) {
 	number, ok := number(r, "alert")
 	if !ok {
-		return nil, controldb.ErrAlertNotFound
+		return nil, dberror.ErrAlertNotFound
 	}
 	if err := r.Store.AcknowledgeAlert(ctx, number, value(r, "note")); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -129,7 +130,7 @@ func ask(ctx context.Context, r *page.Request) (*page.Done, error) {
 func confirmCancelQuestion(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
 	id, ok := number(r, "question")
 	if !ok {
-		return nil, controldb.ErrQuestionNotFound
+		return nil, dberror.ErrQuestionNotFound
 	}
 	q, err := r.Store.Question(ctx, id)
 	if err != nil {
@@ -149,11 +150,10 @@ func confirmCancelQuestion(ctx context.Context, r *page.Request) (*page.Confirma
 	}, nil
 }
 
-// cancelQuestion cancels a question.
 func cancelQuestion(ctx context.Context, r *page.Request) (*page.Done, error) {
 	id, ok := number(r, "question")
 	if !ok {
-		return nil, controldb.ErrQuestionNotFound
+		return nil, dberror.ErrQuestionNotFound
 	}
 	if err := r.Store.CancelQuestion(ctx, id); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 )
@@ -258,7 +259,7 @@ func retriesOf(r *page.Request) (one controldb.Retries, cli []string, tsql []pag
 	target, err := uuid.Parse(r.Query("target"))
 	step, wrong := strconv.Atoi(r.Query("step"))
 	if err != nil || wrong != nil || step < 1 {
-		return one, nil, nil, "", controldb.ErrExecutionNotFound
+		return one, nil, nil, "", dberror.ErrExecutionNotFound
 	}
 	one.StepID, one.Target = &step, &target
 	cli = append(cli, "--step-id", strconv.Itoa(step), "--target", target.String())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
@@ -27,7 +28,7 @@ func find(ctx context.Context, r *page.Request) (controldb.Schedule, error) {
 	if _, err := r.Store.JobDetail(ctx, r.Value("job")); err != nil {
 		return controldb.Schedule{}, err
 	}
-	return controldb.Schedule{}, controldb.ErrScheduleNotFound
+	return controldb.Schedule{}, dberror.ErrScheduleNotFound
 }
 
 // described names a schedule inside a sentence.

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -158,7 +159,7 @@ func (d *database) addHolds(ctx context.Context, r *page.Request) error {
 	switch {
 	case err == nil:
 		d.Pause = &pause
-	case !errors.Is(err, controldb.ErrTargetNotPaused):
+	case !errors.Is(err, dberror.ErrTargetNotPaused):
 		return err
 	}
 	known, err := r.Store.KnownTargets(ctx, controldb.KnownTargetFilter{ID: d.ID, Windows: true, Top: 1})

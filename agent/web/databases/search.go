@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -78,7 +79,7 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 	case err == nil && len(text) == len(id.String()):
 		run, err := r.Store.Run(ctx, id)
 		if err != nil {
-			if errors.Is(err, controldb.ErrExecutionNotFound) {
+			if errors.Is(err, dberror.ErrExecutionNotFound) {
 				return nil
 			}
 			return err

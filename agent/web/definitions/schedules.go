@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
@@ -253,7 +254,7 @@ func readSchedule(ctx context.Context, r *page.Request) (*scheduleData, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("schedule %q of job %q: %w", name, job, controldb.ErrScheduleNotFound)
+		return nil, fmt.Errorf("schedule %q of job %q: %w", name, job, dberror.ErrScheduleNotFound)
 	}
 	s := list[0]
 	d := &scheduleData{

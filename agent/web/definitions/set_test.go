@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -214,13 +215,13 @@ func TestPages(t *testing.T) {
 		} {
 			s.try("", missing...)
 			found := true
-			for _, sentinel := range []error{controldb.ErrJobNotFound, controldb.ErrScheduleNotFound, controldb.ErrGroupNotFound} {
+			for _, sentinel := range []error{dberror.ErrJobNotFound, dberror.ErrScheduleNotFound, dberror.ErrGroupNotFound} {
 				found = found && !errors.Is(s.err, sentinel)
 			}
 			require.False(t, found, missing)
 		}
 		s.try("step=9", "jobs", evil, "versions", "3")
-		require.ErrorIs(t, s.err, controldb.ErrStepNotFound)
+		require.ErrorIs(t, s.err, dberror.ErrStepNotFound)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
@@ -36,7 +37,7 @@ func jobVersion(ctx context.Context, r *page.Request, text string) (controldb.Jo
 	}
 	version := number(text, -1)
 	if version < 0 || version > job.Version {
-		return job, 0, fmt.Errorf("version %q: %w", text, controldb.ErrJobNotFound)
+		return job, 0, fmt.Errorf("version %q: %w", text, dberror.ErrJobNotFound)
 	}
 	return job, version, nil
 }
@@ -58,7 +59,7 @@ func showVersion(ctx context.Context, r *page.Request) (*page.View, error) {
 				return &page.View{Title: job.Name, Write: func(w http.ResponseWriter) { sendScript(w, s) }}, nil
 			}
 		}
-		return nil, fmt.Errorf("step %d: %w", id, controldb.ErrStepNotFound)
+		return nil, fmt.Errorf("step %d: %w", id, dberror.ErrStepNotFound)
 	}
 	data := versionData{Job: job, Version: version, Current: version == job.Version, Steps: stepViews(r, steps, "")}
 	if version > 0 {

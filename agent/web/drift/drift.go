@@ -143,7 +143,6 @@ func (d *data) addSteps(ctx context.Context, r *page.Request, job controldb.JobD
 	return err
 }
 
-// addBaselines adds the baselines.
 func (d *data) addBaselines(ctx context.Context, r *page.Request) error {
 	list, err := r.Store.DriftBaselines(ctx)
 	for _, b := range list {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/manifest"
@@ -136,23 +137,23 @@ func (s *subject) refused(typed manifest.Values, faults manifest.Faults) error {
 
 // refusal shows what a procedure has said about the form. Other errors stay.
 func (s *subject) refusal(ctx context.Context, typed manifest.Values, err error) error {
-	if errors.Is(err, controldb.ErrRevision) && s.have == nil { // it was made meanwhile
+	if errors.Is(err, dberror.ErrRevision) && s.have == nil { // it was made meanwhile
 		return s.refused(typed, s.exists())
 	}
-	if errors.Is(err, controldb.ErrRevision) {
+	if errors.Is(err, dberror.ErrRevision) {
 		fresh, again := s.form.open(ctx, s.r)
 		if again != nil {
 			return again
 		}
 		return fresh.changed(ctx, typed)
 	}
-	switch controldb.KindOf(err) {
-	case controldb.KindInvalid, controldb.KindNotFound, controldb.KindConflict:
+	switch dberror.KindOf(err) {
+	case dberror.KindInvalid, dberror.KindNotFound, dberror.KindConflict:
 	default:
 		return err
 	}
 	field := ""
-	text := controldb.MessageIn(err, func(p message.Part) string {
+	text := dberror.MessageIn(err, func(p message.Part) string {
 		at := s.fieldOf(p)
 		if at == "" {
 			return p.Plain()
@@ -163,9 +164,9 @@ func (s *subject) refusal(ctx context.Context, typed manifest.Values, err error)
 		return "“" + s.label(at) + "”"
 	})
 	switch {
-	case errors.Is(err, controldb.ErrGroupNotFound):
+	case errors.Is(err, dberror.ErrGroupNotFound):
 		field = "target_group"
-	case errors.Is(err, controldb.ErrJobExists), errors.Is(err, controldb.ErrGroupExists), errors.Is(err, controldb.ErrScheduleExists), errors.Is(err, controldb.ErrTriggerExists):
+	case errors.Is(err, dberror.ErrJobExists), errors.Is(err, dberror.ErrGroupExists), errors.Is(err, dberror.ErrScheduleExists), errors.Is(err, dberror.ErrTriggerExists):
 		field = "name"
 	}
 	if s.has(field) {

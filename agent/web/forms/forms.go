@@ -15,7 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
@@ -128,16 +128,16 @@ func (f *form) open(ctx context.Context, r *page.Request) (*subject, error) {
 
 // find finds the object that the path names.
 func (s *subject) find() error {
-	key, missing := manifest.Key{Kind: s.kind, Name: strings.ToLower(s.job)}, controldb.ErrJobNotFound
+	key, missing := manifest.Key{Kind: s.kind, Name: strings.ToLower(s.job)}, dberror.ErrJobNotFound
 	switch s.kind {
 	case manifest.KindTargetGroup:
-		key.Name, missing = strings.ToLower(s.r.Value("group")), controldb.ErrGroupNotFound
+		key.Name, missing = strings.ToLower(s.r.Value("group")), dberror.ErrGroupNotFound
 	case manifest.KindCalendar:
-		key.Name, missing = strings.ToLower(s.r.Value("calendar")), controldb.ErrCalendarNotFound
+		key.Name, missing = strings.ToLower(s.r.Value("calendar")), dberror.ErrCalendarNotFound
 	case manifest.KindTargetWindow:
-		key.Name, missing = strings.ToLower(s.r.Value("window")), controldb.ErrTargetWindowNotFound
+		key.Name, missing = strings.ToLower(s.r.Value("window")), dberror.ErrTargetWindowNotFound
 	case manifest.KindAlert:
-		key.Name, missing = strings.ToLower(s.r.Value("rule")), controldb.ErrAlertNotFound
+		key.Name, missing = strings.ToLower(s.r.Value("rule")), dberror.ErrAlertNotFound
 	case manifest.KindAlertChannel:
 		key.Name, missing = strings.ToLower(s.r.Value("channel")), &rest.Error{Status: http.StatusNotFound, Message: "The alert channel does not exist."}
 	case manifest.KindLimit:
@@ -166,17 +166,17 @@ func (s *subject) pick() error {
 	case "":
 		s.name, s.stored = s.base.Name(), manifest.FormValues(s.base.Value)
 	case "steps":
-		missing = controldb.ErrStepNotFound
+		missing = dberror.ErrStepNotFound
 		for _, step := range job.Steps {
 			names, values = append(names, step.Name), append(values, step)
 		}
 	case "triggers":
-		missing = controldb.ErrTriggerNotFound
+		missing = dberror.ErrTriggerNotFound
 		for _, trigger := range job.Triggers {
 			names, values = append(names, trigger.Name), append(values, trigger)
 		}
 	case "schedules":
-		missing = controldb.ErrScheduleNotFound
+		missing = dberror.ErrScheduleNotFound
 		for _, schedule := range job.Schedules {
 			names, values = append(names, schedule.Name), append(values, schedule)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 var (
@@ -195,5 +195,5 @@ func reader(ctx context.Context, t Topic) context.Context {
 	if t.Operators {
 		role = "jobs_operator"
 	}
-	return controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: "dashboard", Door: controldb.DoorWeb})
+	return caller.With(ctx, caller.Caller{Role: role, Name: "dashboard", Door: caller.DoorWeb})
 }

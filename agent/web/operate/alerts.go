@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const topicAlerts = "alerts"
@@ -34,7 +35,6 @@ type alertsData struct {
 	Deliveries []controldb.AlertDelivery // those that wait for another attempt, or failed
 }
 
-// alertsPage makes the page of alerts.
 func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	d, err := readOpenAlerts(ctx, r.Store)
 	if err != nil {
@@ -152,18 +152,17 @@ type alertData struct {
 	Deliveries []controldb.AlertDelivery
 }
 
-// alertPage makes the page of an alert.
 func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	id, err := strconv.ParseInt(r.Value("alert"), 10, 64)
 	if err != nil || id < 1 {
-		return nil, controldb.ErrAlertNotFound
+		return nil, dberror.ErrAlertNotFound
 	}
 	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: id, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, controldb.ErrAlertNotFound
+		return nil, dberror.ErrAlertNotFound
 	}
 	d := &alertData{clock: clock{Now: r.Now, ages: true}, Alert: list[0]}
 	if d.Deliveries, err = r.Store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{AlertID: id, Limit: deliveryRows}); err != nil {

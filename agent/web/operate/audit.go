@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 const (
@@ -34,7 +35,7 @@ var auditKinds = []string{
 }
 
 // auditDoors are the doors of the filter.
-var auditDoors = []string{"T-SQL", "CLI", "REST", controldb.DoorWeb}
+var auditDoors = []string{"T-SQL", "CLI", "REST", caller.DoorWeb}
 
 // auditData is what the page of the audit log shows.
 type auditData struct {

@@ -32,7 +32,6 @@ type limitData struct {
 	Uses []controldb.LimitedJob
 }
 
-// limitsPage makes the page of limits.
 func limitsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	d, err := readLimits(ctx, r.Store)
 	if err != nil {

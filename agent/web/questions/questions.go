@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -112,7 +113,7 @@ func (f failure) More() int { return f.Targets - len(f.Names) }
 func number(r *page.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.Value("question"), 10, 64)
 	if err != nil || id < 1 {
-		return 0, controldb.ErrQuestionNotFound
+		return 0, dberror.ErrQuestionNotFound
 	}
 	return id, nil
 }
@@ -168,7 +169,7 @@ func (d *oneData) Phase() string {
 func openOne(id string) (live.Source, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return nil, controldb.ErrQuestionNotFound
+		return nil, dberror.ErrQuestionNotFound
 	}
 	return live.Fragments(setName, func(ctx context.Context, store *controldb.Store) (any, error) {
 		q, err := store.Question(ctx, n)
@@ -217,7 +218,6 @@ func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
 	return nil
 }
 
-// columns returns the columns of a shape.
 func columns(s controldb.QuestionShape) []column {
 	list := make([]column, len(s.Columns))
 	for i, c := range s.Columns {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -29,16 +29,14 @@ type runPage struct {
 	Path     string // of the run
 }
 
-// runID returns the run of a request.
 func runID(r *page.Request) (uuid.UUID, error) {
 	id, err := uuid.Parse(r.Value("run"))
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("read the run %q: %w", r.Value("run"), controldb.ErrExecutionNotFound)
+		return uuid.Nil, fmt.Errorf("read the run %q: %w", r.Value("run"), dberror.ErrExecutionNotFound)
 	}
 	return id, nil
 }
 
-// run makes the page of a run.
 func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 	id, err := runID(r)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -445,7 +446,7 @@ func (w *watch) since(version int64, each func(at ref, c *cell) bool) bool {
 }
 
 // gone reports whether an error means that the run does not exist, or not any more.
-func gone(err error) bool { return errors.Is(err, controldb.ErrExecutionNotFound) }
+func gone(err error) bool { return errors.Is(err, dberror.ErrExecutionNotFound) }
 
 // state is a lifecycle as a number.
 type state uint8

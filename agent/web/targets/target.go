@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -163,7 +164,7 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 		return nil, err
 	}
 	if len(d.Steps) == 0 {
-		return nil, fmt.Errorf("read the target %s of the run: %w", k.target, controldb.ErrExecutionNotFound)
+		return nil, fmt.Errorf("read the target %s of the run: %w", k.target, dberror.ErrExecutionNotFound)
 	}
 	if d.Target, err = chooseStep(d.Steps, k.step); err != nil {
 		return nil, err
@@ -280,7 +281,6 @@ func (d *targetPage) readAttempts(ctx context.Context, store *controldb.Store) e
 	return nil
 }
 
-// readWait reads what the target waits for.
 func (d *targetPage) readWait(ctx context.Context, store *controldb.Store) error {
 	e, err := store.ExplainTarget(ctx, d.key.run, d.Target.StepID, d.key.target)
 	if err != nil {
@@ -413,7 +413,6 @@ func (d *targetPage) ScriptLines() int { return strings.Count(d.Step.Command, "\
 // ScriptCut reports whether only a part of the script is shown.
 func (d *targetPage) ScriptCut() bool { return !d.key.wholeScript && d.ScriptLines() > linesShown }
 
-// firstLine returns the first line of a text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimRight(line, "\r")

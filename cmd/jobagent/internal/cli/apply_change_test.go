@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 var changes = flag.Bool("apply.changes", false, "TestApply/change makes a hundred random changes instead of a few")
@@ -183,7 +184,7 @@ func testFailure(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	first := map[string]bool{}
 	for _, e := range entries {
-		require.Equal(t, controldb.DoorCLI, e.Door)
+		require.Equal(t, caller.DoorCLI, e.Door)
 		if e.JobName != "zzz" {
 			first[e.CorrelationID.String()] = true
 		}

@@ -56,7 +56,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Run executes one command line and returns the exit code. It prints an error on one line of
@@ -76,9 +77,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	// The audit log joins the entries of one invocation.
-	ctx = controldb.WithCaller(ctx, controldb.Caller{Door: controldb.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
+	ctx = caller.With(ctx, caller.Caller{Door: caller.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
 	cmd, err := root.ExecuteContextC(command.WithProduction(ctx, app.Production))
-	if err != nil && controldb.KindOf(err) != controldb.KindNone {
+	if err != nil && dberror.KindOf(err) != dberror.KindNone {
 		err = command.InWords(cmd, err)
 	}
 	if exit.Code(err) == exit.CodeNotFound {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -47,7 +47,7 @@ func Objects(cmd *cobra.Command) map[string]*cobra.Command {
 // become flags and arguments, procedures and views become commands. What has no counterpart stays.
 func InWords(cmd *cobra.Command, err error) error {
 	text := err.Error()
-	for _, m := range controldb.Messages(err) {
+	for _, m := range dberror.Messages(err) {
 		text = strings.Replace(text, m.String(), Words(cmd, m), 1)
 	}
 	if text == err.Error() {
@@ -201,6 +201,7 @@ var parameterNames = map[string][]string{
 	"key_id":                 {"--retire"},
 	"max_concurrent_targets": {"MAX"},
 	"minutes":                {"--for"},
+	"seconds":                {"--seconds", "--for"},
 	"name":                   {"SECRET", "NAME"},
 	"new_job_execution_id":   {"--execution-id"},
 	"oldest_date":            {"--before"},

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/mssql/azure"
 )
@@ -59,7 +60,7 @@ func (c *Connections) OpenStore(ctx context.Context) (*controldb.Store, error) {
 		return nil, err
 	}
 	store, err := controldb.Open(ctx, cfg)
-	if err != nil && !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, controldb.ErrLoginFailed) {
+	if err != nil && !errors.Is(err, dberror.ErrUnreachable) && !errors.Is(err, dberror.ErrLoginFailed) {
 		return nil, exit.Usage(err)
 	}
 	if err != nil {
@@ -149,11 +150,11 @@ func (c *Connections) ReadStore(ctx context.Context, fn func(*controldb.Store) e
 	defer store.Close()
 	err = fn(store)
 	var exitErr *exit.Error
-	if err == nil || errors.As(err, &exitErr) || controldb.KindOf(err) == controldb.KindNotFound {
+	if err == nil || errors.As(err, &exitErr) || dberror.KindOf(err) == dberror.KindNotFound {
 		return err
 	}
-	if schemaErr := checkSchema(ctx, store); errors.Is(schemaErr, controldb.ErrNotInstalled) || errors.Is(schemaErr,
-		controldb.ErrSchemaVersion) || errors.Is(schemaErr, controldb.ErrNoRole) {
+	if schemaErr := checkSchema(ctx, store); errors.Is(schemaErr, dberror.ErrNotInstalled) || errors.Is(schemaErr,
+		dberror.ErrSchemaVersion) || errors.Is(schemaErr, dberror.ErrNoRole) {
 		return schemaErr
 	}
 	return err
@@ -164,7 +165,7 @@ func (c *Connections) ReadStore(ctx context.Context, fn func(*controldb.Store) e
 // public views and procedures.
 func checkSchema(ctx context.Context, store *controldb.Store) error {
 	_, err := store.CheckProtocol(ctx)
-	if errors.Is(err, controldb.ErrVersionHidden) {
+	if errors.Is(err, dberror.ErrVersionHidden) {
 		return nil
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,9 +38,9 @@ func TestSchemaIsChecked(t *testing.T) {
 	fail := func(*controldb.Store) error { return broken }
 
 	empty := app("empty")
-	require.ErrorIs(t, empty.WithStore(t.Context(), succeed), controldb.ErrNotInstalled)
+	require.ErrorIs(t, empty.WithStore(t.Context(), succeed), dberror.ErrNotInstalled)
 	require.NoError(t, empty.ReadStore(t.Context(), succeed))
-	require.ErrorIs(t, empty.ReadStore(t.Context(), fail), controldb.ErrNotInstalled)
+	require.ErrorIs(t, empty.ReadStore(t.Context(), fail), dberror.ErrNotInstalled)
 
 	installed := app(embedded.ControlDatabase)
 	require.NoError(t, installed.WithStore(t.Context(), succeed))

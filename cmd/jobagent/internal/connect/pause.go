@@ -8,13 +8,14 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // WarnPause writes a warning to stderr if the control database is paused. A login that may not see
 // that gets none.
 func (c *Connections) WarnPause(ctx context.Context, store *controldb.Store) error {
 	i, err := store.Identity(ctx)
-	if controldb.NumberOf(err) != 0 {
+	if dberror.NumberOf(err) != 0 {
 		return nil
 	}
 	if err != nil || !i.Paused() {

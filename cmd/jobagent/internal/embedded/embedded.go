@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -166,7 +167,7 @@ func (e *Server) prepare(ctx context.Context, log *zap.Logger) (err error) {
 		return err
 	}
 	err = e.Store.Install(ctx)
-	if !errors.Is(err, controldb.ErrSchemaVersion) {
+	if !errors.Is(err, dberror.ErrSchemaVersion) {
 		return err
 	}
 	var version *controldb.SchemaVersionError
@@ -176,7 +177,12 @@ func (e *Server) prepare(ctx context.Context, log *zap.Logger) (err error) {
 	if err := e.Store.Migrate(ctx); err != nil {
 		return err
 	}
-	log.Info("the control database was migrated", zap.Int("from", version.Have), zap.Int("to", version.Want))
+	if version.Have == version.Want {
+		log.Info("the objects of the control schema were replaced by those of this program", zap.Int("version", version.Want),
+			zap.Int("changed", len(version.Changed)), zap.Int("missing", len(version.Missing)))
+		return nil
+	}
+	log.Info("the control schema was migrated", zap.Int("from", version.Have), zap.Int("to", version.Want))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Exit codes. Scripts depend on them, so a number never changes its meaning.
@@ -84,19 +85,19 @@ func Code(err error) int {
 		return CodeUsage
 	case errors.Is(err, context.Canceled):
 		return CodeInterrupted
-	case errors.Is(err, controldb.ErrUnreachable), errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNoRole):
+	case errors.Is(err, dberror.ErrUnreachable), errors.Is(err, dberror.ErrLoginFailed), errors.Is(err, dberror.ErrNoRole):
 		return CodeConnection
-	case errors.Is(err, controldb.ErrNotInstalled), errors.Is(err, controldb.ErrSchemaVersion):
+	case errors.Is(err, dberror.ErrNotInstalled), errors.Is(err, dberror.ErrSchemaVersion):
 		return CodeSchema
 	case errors.Is(err, controldb.ErrUnfit), errors.Is(err, controldb.ErrInUse), errors.Is(err, controldb.ErrLocked):
 		return CodeConflict
 	}
-	switch controldb.KindOf(err) {
-	case controldb.KindNotFound:
+	switch dberror.KindOf(err) {
+	case dberror.KindNotFound:
 		return CodeNotFound
-	case controldb.KindInvalid:
+	case dberror.KindInvalid:
 		return CodeUsage
-	case controldb.KindConflict:
+	case dberror.KindConflict:
 		return CodeConflict
 	}
 	return CodeFailure

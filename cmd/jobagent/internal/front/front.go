@@ -33,6 +33,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Options are what a front is made of.
@@ -217,7 +218,7 @@ func (f *Front) build(o Options) error {
 // does not answer.
 const schemaTime = 5 * time.Second
 
-// CheckSchemas returns [controldb.ErrSchemaVersion] if the schemas of all control databases, by
+// CheckSchemas returns [dberror.ErrSchemaVersion] if the schemas of all control databases, by
 // their own answers, do not support this front. A front that can serve any other control database,
 // or one that does not answer yet, serves; so does one that may migrate a schema when an account is
 // created.
@@ -230,7 +231,7 @@ func (f *Front) CheckSchemas(ctx context.Context) error {
 	for i, e := range entries {
 		wg.Go(func() {
 			_, err := e.Store.CheckAgent(ctx)
-			if errors.Is(err, controldb.ErrSchemaVersion) && !e.Install {
+			if errors.Is(err, dberror.ErrSchemaVersion) && !e.Install {
 				errs[i] = fmt.Errorf("control database %q: %w", e.Name, err)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 // count returns a store whose calls are counted until the front is closed. The numbers of runs are
@@ -15,8 +16,8 @@ func (f *Front) count(o Options, d config.ControlDatabase, store *controldb.Stor
 	counted := o.Metrics.Database(config.MetricsName(o.Databases, d))
 	store, stop := counted.Observe(store, metrics.ClientFront)
 	stopRuns := counted.CountRuns(func(ctx context.Context, since time.Time) (controldb.RunCounts, error) {
-		return store.RunCounts(controldb.WithCaller(ctx, controldb.Caller{
-			Role: "jobs_reader", Name: "metrics", Door: controldb.DoorREST,
+		return store.RunCounts(caller.With(ctx, caller.Caller{
+			Role: "jobs_reader", Name: "metrics", Door: caller.DoorREST,
 		}), since)
 	})
 	f.stops = append(f.stops, stop, stopRuns)

@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 )
 
 // tenants looks up the tenants for which the front issues tokens. It implements issuer.Tenants.
@@ -24,7 +25,7 @@ func (f *Front) tenants(instances []config.SAPInstance) tenants {
 // Tenant implements issuer.Tenants. Clients ask for a token twice a day, so the list is read each
 // time. An ID wins over a subdomain; a subdomain of two tenants names neither.
 func (t tenants) Tenant(ctx context.Context, instance, name string) (issuer.Tenant, bool, error) {
-	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: "jobs_reader", Name: "issuer of tokens", Door: controldb.DoorREST})
+	ctx = caller.With(ctx, caller.Caller{Role: "jobs_reader", Name: "issuer of tokens", Door: caller.DoorREST})
 	list, err := t[instance].SAPTenants(ctx, "")
 	if err != nil {
 		return issuer.Tenant{}, false, err

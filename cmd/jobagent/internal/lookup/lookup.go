@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -50,7 +51,7 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 // Trigger reads a trigger of a job by its name. It is an error if there is none.
 func Trigger(ctx context.Context, store *controldb.Store, job, name string) (controldb.JobTrigger, error) {
 	t, err := store.JobTrigger(ctx, job, name)
-	if !errors.Is(err, controldb.ErrTriggerNotFound) {
+	if !errors.Is(err, dberror.ErrTriggerNotFound) {
 		return t, err
 	}
 	if _, err := Job(ctx, store, job); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -70,7 +71,7 @@ type read func(ctx context.Context, before news) (after news, ended bool, err er
 // readRun reads the state of a run.
 func readRun(ctx context.Context, store DetailReader, id uuid.UUID, before news) (after news, ended bool, err error) {
 	d, err := ReadDetail(ctx, store, id, before.run)
-	if errors.Is(err, controldb.ErrExecutionNotFound) {
+	if errors.Is(err, dberror.ErrExecutionNotFound) {
 		return before, false, NotFound(id)
 	}
 	if err != nil {
@@ -156,8 +157,8 @@ const numCannotOpenDatabase = 4060
 // passes reports whether an error may pass by itself, and records the outage. Errors of the login
 // do not, except while a server that was away starts its databases.
 func (o *outage) passes(err error) bool {
-	starting := !o.since.IsZero() && controldb.NumberOf(err) == numCannotOpenDatabase
-	if !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, context.DeadlineExceeded) && !controldb.IsTransient(err) && !starting {
+	starting := !o.since.IsZero() && dberror.NumberOf(err) == numCannotOpenDatabase
+	if !errors.Is(err, dberror.ErrUnreachable) && !errors.Is(err, context.DeadlineExceeded) && !dberror.IsTransient(err) && !starting {
 		return false
 	}
 	if o.since.IsZero() {

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -118,7 +119,7 @@ type hungReader struct {
 // Run implements reader.
 func (h *hungReader) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
 	<-h.release
-	return controldb.Run{}, controldb.ErrUnreachable
+	return controldb.Run{}, dberror.ErrUnreachable
 }
 
 // Ctrl-C is obeyed at once, also while the control database hangs.
@@ -161,7 +162,7 @@ func TestFollowThroughAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var show strings.Builder
 		r := &fakeReader{end: time.Now().Add(time.Minute), away: []error{
-			fmt.Errorf("watch: %w", controldb.ErrUnreachable), context.DeadlineExceeded, fmt.Errorf("second\nline: %w", controldb.ErrUnreachable),
+			fmt.Errorf("watch: %w", dberror.ErrUnreachable), context.DeadlineExceeded, fmt.Errorf("second\nline: %w", dberror.ErrUnreachable),
 		}}
 		began := time.Now().Format("15:04:05")
 		_, err := (&follower{store: r, screen: &plain{w: &show, shownAt: time.Now()}}).follow(t.Context(), uuid.New())
@@ -169,13 +170,13 @@ func TestFollowThroughAnOutage(t *testing.T) {
 		note := "the control database does not answer since " + began + ", waiting for it: watch: the control database's server cannot be reached\n"
 		require.Equal(t, note+"no longer: "+note+progressLine, show.String())
 	})
-	for _, end := range []error{controldb.ErrLoginFailed, controldb.ErrNotInstalled, errors.New("other")} {
+	for _, end := range []error{dberror.ErrLoginFailed, dberror.ErrNotInstalled, errors.New("other")} {
 		r := &fakeReader{away: []error{end}}
 		_, err := (&follower{store: r, screen: &plain{w: io.Discard}}).follow(t.Context(), uuid.New())
 		require.ErrorIs(t, err, end)
 		require.Zero(t, r.allRead)
 	}
-	_, err := (&follower{store: &fakeReader{away: []error{controldb.ErrExecutionNotFound}}, screen: &plain{w: io.Discard}}).follow(t.Context(), uuid.New())
+	_, err := (&follower{store: &fakeReader{away: []error{dberror.ErrExecutionNotFound}}, screen: &plain{w: io.Discard}}).follow(t.Context(), uuid.New())
 	require.Equal(t, exit.CodeNotFound, exit.Code(err))
 }
 
@@ -369,15 +370,15 @@ func TestUnanswered(t *testing.T) {
 	var stderr strings.Builder
 	a := &connect.App{Printer: output.Printer{Stderr: &stderr}}
 	id := uuid.MustParse("00000000-0000-4000-8000-000000000001")
-	lost := fmt.Errorf("start job: %w", controldb.ErrUnreachable)
+	lost := fmt.Errorf("start job: %w", dberror.ErrUnreachable)
 	err := Unanswered(t.Context(), &a.Printer, id, lost)
-	require.ErrorIs(t, err, controldb.ErrUnreachable)
+	require.ErrorIs(t, err, dberror.ErrUnreachable)
 	require.ErrorContains(t, err, "may have started: see jobagent execution show "+id.String())
 	require.ErrorContains(t, err, "--execution-id "+id.String())
 	require.Equal(t, exit.CodeConnection, exit.Code(err))
 	require.Empty(t, stderr.String())
 
-	refused := fmt.Errorf("start job: %w", controldb.ErrJobNotFound)
+	refused := fmt.Errorf("start job: %w", dberror.ErrJobNotFound)
 	require.Equal(t, refused, Unanswered(t.Context(), &a.Printer, id, refused), "the server has answered: nothing has started")
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -93,7 +94,7 @@ func Unanswered(ctx context.Context, p *output.Printer, id uuid.UUID, err error)
 		fmt.Fprintf(p.Stderr, "interrupted while run %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
 			id, id, id)
 		return exit.With(exit.CodeInterrupted, nil)
-	case errors.Is(err, controldb.ErrUnreachable):
+	case errors.Is(err, dberror.ErrUnreachable):
 		return fmt.Errorf("%w; run %s may have started: see jobagent execution show %s; the same command with --execution-id %s does not start it twice",
 			err, id, id, id)
 	}

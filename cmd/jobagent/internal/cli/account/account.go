@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -104,7 +105,7 @@ func withDatabases(ctx context.Context, s *connect.Settings, fn func([]database)
 func (d database) read(ctx context.Context) (agent controldb.JobAgent, ok bool, err error) {
 	agent, err = d.store.JobAgent(ctx)
 	switch {
-	case errors.Is(err, controldb.ErrNotInstalled):
+	case errors.Is(err, dberror.ErrNotInstalled):
 		return agent, false, nil
 	case err != nil:
 		return agent, false, fmt.Errorf("control database %q: %w", d.Name, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/suggest"
@@ -392,7 +393,7 @@ func (e *executor) run(ctx context.Context, changes []change) error {
 			e.result.Failed++
 			e.result.Changes = append(e.result.Changes, shape)
 			err = fmt.Errorf("%s %q: %w", shape.Kind, shape.Name, err)
-			if errors.Is(err, controldb.ErrRevision) {
+			if errors.Is(err, dberror.ErrRevision) {
 				err = exit.With(exit.CodeConflict, fmt.Errorf("%s %q was changed since it was compared, and was left as it is: apply again", shape.Kind, shape.Name))
 			}
 			if !e.opts.keepGoing || ctx.Err() != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -187,7 +187,7 @@ func test(cmd *cobra.Command, a *connect.App) error {
 		t.SchemaVersion = "the one of this program"
 	case schemaErr == nil:
 		t.SchemaVersion = "of another version, supported"
-	case errors.Is(schemaErr, controldb.ErrVersionHidden):
+	case errors.Is(schemaErr, dberror.ErrVersionHidden):
 		t.SchemaVersion, schemaErr = "hidden from this login", nil
 	default:
 		t.SchemaVersion = output.OneLine(schemaErr.Error())
@@ -231,7 +231,6 @@ never fails.`,
 	return cmd
 }
 
-// promptText returns the text for a prompt.
 func promptText(a *connect.App, shell string) string {
 	c, err := a.Connection()
 	switch {

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -75,7 +76,7 @@ Messages are whole. -o json has all targets, unless --failed or --step-id choose
 // readRun reads a run. It is an error if there is no such run.
 func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error) {
 	run, err := store.Run(ctx, id, parts...)
-	if errors.Is(err, controldb.ErrExecutionNotFound) {
+	if errors.Is(err, dberror.ErrExecutionNotFound) {
 		err = runs.NotFound(id)
 	}
 	return run, err

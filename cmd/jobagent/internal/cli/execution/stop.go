@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 func newStopCommand(a *connect.App) *cobra.Command {
@@ -24,7 +25,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				run, err := store.Run(cmd.Context(), id)
 				switch {
-				case err != nil && !errors.Is(err, controldb.ErrExecutionNotFound):
+				case err != nil && !errors.Is(err, dberror.ErrExecutionNotFound):
 					return err
 				case err == nil && !run.Active:
 					return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{}}, "run %s of the job %s ended as %s at %s: nothing to stop", id,

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -459,7 +460,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				job, err := startcheck.Read(cmd.Context(), store, args[0])
-				if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
+				if err != nil && !errors.Is(err, dberror.ErrJobNotFound) { // the procedure refuses the name
 					return err
 				}
 				if parameters, err = runs.CheckStart(job, parameters, params.Texts(), allowMissing); err != nil {
@@ -588,7 +589,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 func runToStop(ctx context.Context, store *controldb.Store, id uuid.UUID) (ids []uuid.UUID, nothing string, err error) {
 	run, err := store.Run(ctx, id)
 	switch {
-	case errors.Is(err, controldb.ErrExecutionNotFound), err == nil && run.Active: // the procedure refuses an unknown run
+	case errors.Is(err, dberror.ErrExecutionNotFound), err == nil && run.Active: // the procedure refuses an unknown run
 		return []uuid.UUID{id}, "", nil
 	case err != nil:
 		return nil, "", err

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
@@ -96,7 +97,7 @@ func newListParametersCommand(a *connect.App) *cobra.Command {
 // readDeclared reads a job and its declarations.
 func readDeclared(cmd *cobra.Command, store *controldb.Store, name string) (controldb.JobDetail, []output.JobParameter, error) {
 	job, err := store.JobDetail(cmd.Context(), name)
-	if errors.Is(err, controldb.ErrJobNotFound) {
+	if errors.Is(err, dberror.ErrJobNotFound) {
 		_, err = lookup.Job(cmd.Context(), store, name)
 	}
 	if err != nil {

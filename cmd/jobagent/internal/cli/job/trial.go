@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -106,7 +107,6 @@ func (m *modeStart) add(cmd *cobra.Command, on string) {
 	cmd.Flags().BoolVar(&m.allowMissing, "allow-missing", false, "start although steps use parameters that are not given")
 }
 
-// run starts the run and waits with watch.
 func (m *modeStart) run(
 	cmd *cobra.Command, a *connect.App, job string, req controldb.StartRequest,
 	watch func(context.Context, *output.Printer, *controldb.Store, uuid.UUID, runs.Wait) error,
@@ -130,7 +130,7 @@ func (m *modeStart) run(
 	ctx := cmd.Context()
 	return a.WithStore(ctx, func(store *controldb.Store) error {
 		known, err := startcheck.Read(ctx, store, job)
-		if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
+		if err != nil && !errors.Is(err, dberror.ErrJobNotFound) { // the procedure refuses the name
 			return err
 		}
 		if parameters, err = runs.CheckStart(known, parameters, m.params.Texts(), m.allowMissing); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/secretref"
@@ -169,7 +170,7 @@ of both keys do the same whenever they use a secret.`,
 						continue
 					}
 					stored, err := store.SealedSecret(cmd.Context(), s.Owner, s.Name)
-					if errors.Is(err, controldb.ErrSecretNotFound) {
+					if errors.Is(err, dberror.ErrSecretNotFound) {
 						continue // deleted meanwhile
 					}
 					if err != nil {

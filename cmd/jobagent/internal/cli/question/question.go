@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -282,9 +283,9 @@ func read(ctx context.Context, store *controldb.Store, id int64) (controldb.Aske
 	return q, found(id, err)
 }
 
-// found gives [controldb.ErrQuestionNotFound] its exit code, and says what to do.
+// found gives [dberror.ErrQuestionNotFound] its exit code, and says what to do.
 func found(id int64, err error) error {
-	if errors.Is(err, controldb.ErrQuestionNotFound) {
+	if errors.Is(err, dberror.ErrQuestionNotFound) {
 		return exit.With(exit.CodeNotFound, fmt.Errorf("question %d does not exist, or was deleted; jobagent question list shows the questions", id))
 	}
 	return err

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -73,7 +74,7 @@ type preview struct {
 // run starts the roll-out of a job and shows it.
 func (p *preview) run(ctx context.Context, job, parameters string, typed []string, allowMissing bool) error {
 	check, err := startcheck.Read(ctx, p.store, job)
-	if errors.Is(err, controldb.ErrJobNotFound) {
+	if errors.Is(err, dberror.ErrJobNotFound) {
 		_, err = lookup.Job(ctx, p.store, job) // it knows the nearest name
 	}
 	if err != nil {
@@ -254,7 +255,6 @@ func some(names []string, of int) string {
 	return text
 }
 
-// print prints a preview.
 func (p *preview) print(w io.Writer, v output.RolloutPreview) error {
 	width, _, _ := terminal.Size(w)
 	say := func(indent, text string) {

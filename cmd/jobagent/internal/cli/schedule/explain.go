@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -95,7 +96,6 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 // shownSkips is the maximum number of skipped instants that are shown.
 const shownSkips = 5
 
-// explain explains one schedule.
 func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps,
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
@@ -174,7 +174,7 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	if s.LastExecution != uuid.Nil {
 		e.LastRun = &output.ScheduleRun{ID: s.LastExecution.String(), Lifecycle: s.LastLifecycle}
 		run, err := store.Run(ctx, s.LastExecution)
-		if err != nil && !errors.Is(err, controldb.ErrExecutionNotFound) { // the run may have been purged
+		if err != nil && !errors.Is(err, dberror.ErrExecutionNotFound) { // the run may have been purged
 			return err
 		}
 		e.LastRun.Message, lastRun = run.LastMessage, run.CreateTime
@@ -208,7 +208,6 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	return nil
 }
 
-// printScheduleExplanation prints an explanation.
 func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)

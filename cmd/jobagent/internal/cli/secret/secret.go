@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/outbound"
@@ -66,8 +67,8 @@ new value.`,
 				// sealed again.
 				for tries := 1; ; tries++ {
 					stored, err := set(cmd, store, args[0], value, hosts)
-					again := errors.Is(err, controldb.ErrSecretKeysChanged) ||
-						errors.Is(err, controldb.ErrSecretChanged)
+					again := errors.Is(err, dberror.ErrSecretKeysChanged) ||
+						errors.Is(err, dberror.ErrSecretChanged)
 					switch {
 					case err == nil:
 						return a.Done(stored, "secret %s has version %d, sealed for %s",

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/inventory"
@@ -56,7 +57,7 @@ fails, the parts before it stay.`,
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				group, err := store.TargetGroup(cmd.Context(), args[0])
-				if err != nil && !errors.Is(err, controldb.ErrGroupNotFound) {
+				if err != nil && !errors.Is(err, dberror.ErrGroupNotFound) {
 					return err
 				}
 				view := output.ImportedTargetGroup{Group: args[0], Databases: len(list), DryRun: dryRun}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // reads are the methods of [controldb.Store] that the program uses. Each is one call, whose answer
@@ -59,7 +60,7 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 	}
 	o := overview{Overview: head, readAt: time.Now()}
 	if o.agents, err = s.store.RecentAgents(ctx, 20); err != nil {
-		if ctx.Err() != nil || errors.Is(err, controldb.ErrUnreachable) {
+		if ctx.Err() != nil || errors.Is(err, dberror.ErrUnreachable) {
 			return overview{}, err
 		}
 		o.noAgents = true

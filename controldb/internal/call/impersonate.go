@@ -1,4 +1,4 @@
-package controldb
+package call
 
 import (
 	"context"
@@ -11,22 +11,16 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
-)
 
-// roleUsers are the loginless users of the roles of callers; sql/users creates them.
-var roleUsers = map[string]string{
-	"jobs_reader":   "jobagent_reader",
-	"jobs_operator": "jobagent_operator",
-	"jobs_author":   "jobagent_author",
-	"jobs_admin":    "jobagent_admin",
-}
+	"github.com/jobagent/jobagent/controldb/caller"
+)
 
 // The parts of the batch of a call with a caller. The driver sends it to sp_executesql, because it
 // has arguments; so the impersonation ends with it, however it ends, and SET and DECLARE are its
 // own. begin_call refuses to go on if EXECUTE AS did not change the user.
 //
 // The pool resets a connection before its next use. That clears SESSION_CONTEXT; keys are
-// read-only, so that a connection without a reset fails instead of naming the last caller. The
+// Read-only, so that a connection without a reset fails instead of naming the last caller. The
 // server drops a connection that is reset under impersonation (error 18059).
 const (
 	callPrologue   = impersonate + beginCall
@@ -42,51 +36,30 @@ const (
 		"IF LEN(@jobagent_traceparent) = 55 EXECUTE sys.sp_set_session_context N'jobagent.traceparent', @jobagent_traceparent, 1;\n"
 )
 
-// DoorCLI is the door of the command line.
-const DoorCLI = "CLI"
-
-// DoorREST is the door of the REST front.
-const DoorREST = "REST"
-
-// DoorWeb is the door of the dashboard.
-const DoorWeb = "Web"
-
-// user returns the database user of the caller's role, or "" for the login itself.
-func (c Caller) user() (string, error) {
-	if c.Role == "" {
-		return "", nil
-	}
-	user, ok := roleUsers[c.Role]
-	if !ok {
-		return "", fmt.Errorf("invalid role of a caller %q: want jobs_reader, jobs_operator, jobs_author or jobs_admin", c.Role)
-	}
-	return user, nil
-}
-
 // textFor returns the text of the call for the caller of ctx, and its arguments. Without a caller
 // and readings, the text is the name of the procedure, which the driver calls by RPC.
-func (c *call) textFor(ctx context.Context) (text string, args []any, err error) {
-	caller, _ := callerOf(ctx)
-	user, err := caller.user()
+func (c *Call) textFor(ctx context.Context) (text string, args []any, err error) {
+	who, _ := caller.Of(ctx)
+	user, err := who.User()
 	if err != nil {
 		return "", nil, err
 	}
-	door := user == "" && caller.Door == DoorCLI && strings.HasPrefix(c.proc, "jobs.")
+	door := user == "" && who.Door == caller.DoorCLI && strings.HasPrefix(c.Proc, "jobs.")
 	if user == "" && !door && len(c.reads) == 0 {
-		return c.proc, c.args, nil
+		return c.Proc, c.Args, nil
 	}
 	var b strings.Builder
-	args = make([]any, 0, len(c.args)+6)
+	args = make([]any, 0, len(c.Args)+6)
 	if user != "" || door {
-		args = append(args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)),
-			sql.Named("jobagent_traceparent", caller.TraceParent))
+		args = append(args, sql.Named("jobagent_correlation_id", correlation(who.CorrelationID)),
+			sql.Named("jobagent_traceparent", who.TraceParent))
 	}
 	switch {
 	case user != "":
 		b.WriteString(callPrologue)
 		args = append(args, sql.Named("jobagent_user", mssqldb.NVarCharMax(user)),
-			sql.Named("jobagent_caller", mssqldb.NVarCharMax(caller.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(caller.Door)),
-			sql.Named("jobagent_address", mssqldb.NVarCharMax(caller.Address)))
+			sql.Named("jobagent_caller", mssqldb.NVarCharMax(who.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(who.Door)),
+			sql.Named("jobagent_address", mssqldb.NVarCharMax(who.Address)))
 	case door:
 		b.WriteString(doorPrologue)
 	default:
@@ -96,8 +69,8 @@ func (c *call) textFor(ctx context.Context) (text string, args []any, err error)
 		b.WriteString("BEGIN TRANSACTION;\n")
 	}
 	b.WriteString("EXECUTE ")
-	b.WriteString(c.proc)
-	for i, a := range c.args {
+	b.WriteString(c.Proc)
+	for i, a := range c.Args {
 		named := a.(sql.NamedArg) // in and out add no others
 		if i > 0 {
 			b.WriteByte(',')
@@ -166,11 +139,11 @@ func oneType(query string, args []any) (string, []any) {
 // selectFor returns a SELECT as the database user of the caller of ctx, and its arguments.
 func selectFor(ctx context.Context, query string, args []any) (string, []any, error) {
 	query, args = oneType(query, args)
-	caller, ok := callerOf(ctx)
+	who, ok := caller.Of(ctx)
 	if !ok {
 		return query, args, nil
 	}
-	user, err := caller.user()
+	user, err := who.User()
 	if err != nil || user == "" {
 		return query, args, err
 	}
@@ -179,18 +152,18 @@ func selectFor(ctx context.Context, query string, args []any) (string, []any, er
 	if ctx.Value(namedReads{}) == nil {
 		return selectPrologue + query + callEpilogue, args, nil
 	}
-	args = append(args, sql.Named("jobagent_caller", mssqldb.NVarCharMax(caller.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(caller.Door)),
-		sql.Named("jobagent_address", mssqldb.NVarCharMax(caller.Address)),
-		sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)), sql.Named("jobagent_traceparent", caller.TraceParent))
+	args = append(args, sql.Named("jobagent_caller", mssqldb.NVarCharMax(who.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(who.Door)),
+		sql.Named("jobagent_address", mssqldb.NVarCharMax(who.Address)),
+		sql.Named("jobagent_correlation_id", correlation(who.CorrelationID)), sql.Named("jobagent_traceparent", who.TraceParent))
 	return callPrologue + query + callEpilogue, args, nil
 }
 
-// namedReads is the key of [withName].
+// namedReads is the key of [WithName].
 type namedReads struct{}
 
-// withName returns a context whose queries tell the control database who reads, for views that show
+// WithName returns a context whose queries tell the control database who reads, for views that show
 // each person something else.
-func withName(ctx context.Context) context.Context { return context.WithValue(ctx, namedReads{}, true) }
+func WithName(ctx context.Context) context.Context { return context.WithValue(ctx, namedReads{}, true) }
 
 // correlation returns the argument for id; nil if it is not set.
 func correlation(id uuid.UUID) any {

@@ -1,15 +1,17 @@
-package controldb
+package dberror
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb/message"
-	"github.com/jobagent/jobagent/jobs/wording"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -31,59 +33,9 @@ var (
 	// ErrNoRole means that the login has no role of jobagent in the control database.
 	ErrNoRole = errors.New("no role in the control database")
 	// ErrSchemaVersion means that the installed schema is not one with which this program works.
-	// The error of a check is a *[SchemaVersionError].
+	// The error of a check is a *controldb.SchemaVersionError.
 	ErrSchemaVersion = errors.New("the control schema is of another version")
 )
-
-// SchemaVersionError describes the difference between the installed schema and this program's.
-type SchemaVersionError struct {
-	// Have and Want are migration numbers; 0 is the first release.
-	Have, Want int
-	// Missing and Changed name the objects that are missing or differ, although the version is
-	// right.
-	Missing, Changed []string
-}
-
-// Error implements error.
-func (e *SchemaVersionError) Error() string {
-	switch {
-	case e.Have > e.Want:
-		return fmt.Sprintf(
-			"the control schema has version %d and this program needs %d: use a newer jobagent",
-			e.Have,
-			e.Want,
-		)
-	case e.Have < e.Want:
-		return fmt.Sprintf(
-			"the control schema has version %d and this program needs %d: run \"jobagent db migrate\"",
-			e.Have,
-			e.Want,
-		)
-	}
-	var what []string
-	if n := len(e.Missing); n > 0 {
-		what = append(what, fmt.Sprintf("%s missing (%s)", wording.Count(n, "object"), firstNames(e.Missing)))
-	}
-	if n := len(e.Changed); n > 0 {
-		what = append(what, fmt.Sprintf("%s unlike this program's (%s)", wording.Count(n, "object"), firstNames(e.Changed)))
-	}
-	return fmt.Sprintf(
-		"the control schema has version %d, as expected, but %s: run \"jobagent db migrate\"",
-		e.Have,
-		strings.Join(what, ", and "),
-	)
-}
-
-// firstNames lists at most five names.
-func firstNames(names []string) string {
-	if len(names) > 5 {
-		return strings.Join(names[:5], ", ") + ", …"
-	}
-	return strings.Join(names, ", ")
-}
-
-// Is makes errors.Is(err, ErrSchemaVersion) true.
-func (e *SchemaVersionError) Is(target error) bool { return target == ErrSchemaVersion }
 
 // callError is an error of a call: the operation, the meaning, and the driver's error.
 type callError struct {
@@ -107,16 +59,16 @@ func (e *callError) Unwrap() []error {
 
 // Error numbers of SQL Server that have a sentinel here.
 const (
-	numLoginFailed       = 18456
-	numCannotOpenDB      = 4060
-	numNoDatabaseAccess  = 916
-	numMissingProcedure  = 2812
-	numInvalidObjectName = 208
-	numInvalidColumn     = 207
-	numTooManyArguments  = 8144
-	numUnknownParameter  = 8145
-	numCannotExecuteAs   = 15517
-	numReadOnly          = 3906
+	numLoginFailed      = 18456
+	numCannotOpenDB     = 4060
+	numNoDatabaseAccess = 916
+	NumMissingProcedure = 2812
+	NumInvalidObject    = 208
+	numInvalidColumn    = 207
+	numTooManyArguments = 8144
+	numUnknownParameter = 8145
+	numCannotExecuteAs  = 15517
+	NumReadOnly         = 3906
 )
 
 // KindOf returns the kind of an error that a procedure has thrown; KindNone for every other error.
@@ -124,7 +76,7 @@ func KindOf(err error) Kind { return conditions[NumberOf(err)].kind }
 
 // NumberOf returns the SQL Server error number in err's chain; 0 means that there is none.
 func NumberOf(err error) int32 {
-	if e, ok := sqlError(err); ok {
+	if e, ok := ServerError(err); ok {
 		return e.Number
 	}
 	return 0
@@ -140,7 +92,7 @@ func MessageIn(err error, word func(message.Part) string) string {
 	if said := Messages(err); len(said) > 0 {
 		return said[0].Words(word)
 	}
-	e, _ := sqlError(err)
+	e, _ := ServerError(err)
 	return e.Message
 }
 
@@ -163,9 +115,9 @@ func Messages(err error) []message.Message {
 	return nil
 }
 
-// sqlError finds the server's error in a chain. If the server returned several errors, the first
-// one thrown by our procedures is used, or else the last error.
-func sqlError(err error) (mssqldb.Error, bool) {
+// ServerError finds the server's error in a chain, and says whether there is one. If the server
+// returned several errors, the first one thrown by our procedures is used, or else the last error.
+func ServerError(err error) (mssqldb.Error, bool) {
 	var e mssqldb.Error
 	if !errors.As(err, &e) {
 		return mssqldb.Error{}, false
@@ -178,29 +130,29 @@ func sqlError(err error) (mssqldb.Error, bool) {
 	return e, true
 }
 
-// errCallLimit is the cause of a context that ended because of [Store.WithCallLimit].
-var errCallLimit = errors.New("no answer in time")
+// ErrCallLimit is the cause of a context that ended because of [controldb.Store.WithCallLimit].
+var ErrCallLimit = errors.New("no answer in time")
 
-// translateCall is translate for a call under ctx, whose limit may have been the reason.
-func translateCall(ctx context.Context, op string, err error) error {
-	if err != nil && context.Cause(ctx) == errCallLimit { //nolint:errorlint // the cause itself, never wrapped
+// TranslateCall is [Translate] for a call under ctx, whose limit may have been the reason.
+func TranslateCall(ctx context.Context, op string, err error) error {
+	if err != nil && context.Cause(ctx) == ErrCallLimit { //nolint:errorlint // the cause itself, never wrapped
 		return &callError{
 			op:       op,
 			sentinel: ErrUnreachable,
 			cause:    err,
-			text:     fmt.Sprintf("%v; the connection was abandoned", errCallLimit),
+			text:     fmt.Sprintf("%v; the connection was abandoned", ErrCallLimit),
 		}
 	}
-	return translate(op, err)
+	return Translate(op, err)
 }
 
-// translate wraps an error of a call. It adds the sentinel of the error number, a one-line text,
-// and the next step.
-func translate(op string, err error) error {
+// Translate wraps an error of the call that op names. It adds the sentinel of the error number, a
+// one-line text, and the next step. The result for nil is nil.
+func Translate(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := sqlError(err); ok {
+	if e, ok := ServerError(err); ok {
 		if c, ours := conditions[e.Number]; ours {
 			return &callError{op: op, sentinel: c.sentinel, cause: err, text: e.Message, message: message.Parse(e.Message)}
 		}
@@ -215,7 +167,7 @@ func translate(op string, err error) error {
 		case numCannotExecuteAs:
 			return &callError{op: op, sentinel: ErrNoRoleUser, cause: err,
 				text: fmt.Sprintf("%s: the login must be a member of jobs_front; \"jobagent db grants --role jobs_front\" prints the statements", e.Message)}
-		case numMissingProcedure, numInvalidObjectName:
+		case NumMissingProcedure, NumInvalidObject:
 			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
 				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\", or \"jobagent db migrate\" if it is of an earlier release",
 					strings.TrimSuffix(e.Message, "."))}
@@ -264,9 +216,37 @@ func UnavailableReason(err error) string {
 // with what to do.
 func unavailableText(e mssqldb.Error) string {
 	said := fmt.Sprintf("%s (error %d)", strings.TrimSuffix(e.Message, "."), e.Number)
-	if e.Number == numReadOnly {
+	if e.Number == NumReadOnly {
 		return said + ": it is a secondary replica, or was set READ_ONLY; " +
 			"after a failover the name of the listener leads to the new primary within some minutes"
 	}
 	return said + ": a failover or too much load, which passes by itself; try again in a minute"
+}
+
+// unreachable reports whether err means that no server answered.
+func unreachable(err error) bool {
+	var netErr net.Error
+	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) ||
+		mssql.Classify(err).Class == targets.ClassLostConnection
+}
+
+// NumDeadlock is SQL Server's error for a deadlock victim. The victim's transaction was rolled
+// back, so the call had no effect.
+const NumDeadlock = 1205
+
+// IsDeadlock reports whether err is the error of a deadlock victim.
+func IsDeadlock(err error) bool {
+	var e mssqldb.Error
+	return errors.As(err, &e) && e.Number == NumDeadlock
+}
+
+// IsTransient reports whether err is an error of the server that passes by itself: a failover, an
+// overload, or a deadlock after all retries.
+func IsTransient(err error) bool {
+	var e mssqldb.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	class := mssql.ClassifyNumber(e.Number).Class
+	return class == targets.ClassTransient || class == targets.ClassDeadlock
 }

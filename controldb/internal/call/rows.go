@@ -1,4 +1,4 @@
-package controldb
+package call
 
 import (
 	"context"
@@ -13,24 +13,25 @@ import (
 	"github.com/jmoiron/sqlx/reflectx"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
-// queryer is a connection, or a pool of connections.
-type queryer interface {
+// Queryer is a connection, or a pool of connections.
+type Queryer interface {
 	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
 }
 
-// selectRows runs a query and scans each row into a T; see rowScanner. Without rows, the list is
+// SelectRows runs a query and scans each row into a T; see rowScanner. Without rows, the list is
 // empty and not nil.
-func selectRows[T any](ctx context.Context, db queryer, query string, args ...any) ([]T, error) {
+func SelectRows[T any](ctx context.Context, db Queryer, query string, args ...any) ([]T, error) {
 	rows, err := db.QueryxContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	list := []T{}
-	scan := into(&list)
+	scan := Into(&list)
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return nil, err
@@ -39,9 +40,9 @@ func selectRows[T any](ctx context.Context, db queryer, query string, args ...an
 	return list, rows.Err()
 }
 
-// selectOne is selectRows for a query with exactly one row.
-func selectOne[T any](ctx context.Context, db queryer, query string, args ...any) (T, error) {
-	list, err := selectRows[T](ctx, db, query, args...)
+// SelectOne is SelectRows for a query with exactly one row.
+func SelectOne[T any](ctx context.Context, db Queryer, query string, args ...any) (T, error) {
+	list, err := SelectRows[T](ctx, db, query, args...)
 	if err == nil && len(list) != 1 {
 		err = fmt.Errorf("got %d rows, want 1", len(list))
 	}
@@ -52,29 +53,29 @@ func selectOne[T any](ctx context.Context, db queryer, query string, args ...any
 	return list[0], nil
 }
 
-// selectAll runs a SELECT over a view within the call limit; see selectRows.
-func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...any) ([]T, error) {
-	if s.recorded != nil {
-		return nil, fmt.Errorf("%s: %w", op, errRecording)
+// SelectAll runs a SELECT over a view within the call limit; see SelectRows.
+func SelectAll[T any](ctx context.Context, conn *Conn, op, query string, args ...any) ([]T, error) {
+	if conn.recorded != nil {
+		return nil, fmt.Errorf("%s: %w", op, ErrRecording)
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := conn.Bounded(ctx)
 	defer cancel()
 	query, args, err := selectFor(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	started := time.Now()
-	list, err := selectRows[T](ctx, s.db, query, args...)
+	list, err := SelectRows[T](ctx, conn.db, query, args...)
 	if err != nil {
-		list, err = nil, translateCall(ctx, op, err)
+		list, err = nil, dberror.TranslateCall(ctx, op, err)
 	}
-	s.observe(op, started, err)
+	conn.observe(op, started, err)
 	return list, err
 }
 
-// into returns a function that scans the current row into a T and appends it to *list; see
+// Into returns a function that scans the current row into a T and appends it to *list; see
 // rowScanner.
-func into[T any](list *[]T) func(*sqlx.Rows) error {
+func Into[T any](list *[]T) func(*sqlx.Rows) error {
 	var scanner rowScanner
 	return func(rows *sqlx.Rows) error {
 		var row T
@@ -86,10 +87,10 @@ func into[T any](list *[]T) func(*sqlx.Rows) error {
 	}
 }
 
-// scanOne returns a function that scans the only row of a result set into dest, column by column.
+// ScanOne returns a function that scans the only row of a result set into dest, column by column.
 // A later schema may have more columns, and an earlier one of the same protocol fewer; a missing
 // column leaves its destination unchanged.
-func scanOne(dest ...any) func(*sqlx.Rows) error {
+func ScanOne(dest ...any) func(*sqlx.Rows) error {
 	return func(rows *sqlx.Rows) error {
 		columns, err := rows.Columns()
 		if err != nil {
@@ -156,15 +157,14 @@ func nullable(dest any) any {
 		return nullColumn[int64]{d}
 	case *float64:
 		return nullColumn[float64]{d}
-	case *BackfillID:
-		return nullColumn[BackfillID]{d}
-	case *RunMode:
-		return nullColumn[RunMode]{d}
 	case *model.AgentOptions:
 		*d = model.DefaultStep.AgentOptions // an option that has its default is absent
 		return jsonColumn{d}
-	case *json.RawMessage, *[]json.RawMessage, *[]string, *[]time.Time, *[]QuestionColumn:
+	case *json.RawMessage, *[]json.RawMessage, *[]string, *[]time.Time:
 		return jsonColumn{d}
+	}
+	if t := reflect.TypeOf(dest).Elem(); t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+		return jsonColumn{dest}
 	}
 	return dest
 }
@@ -190,6 +190,9 @@ func (c nullColumn[T]) Scan(src any) error {
 	*c.dest = value.V
 	return err
 }
+
+// ScanNull stores a column in *dest, and the zero value for NULL, for the method Scan of a type.
+func ScanNull[T any](dest *T, src any) error { return nullColumn[T]{dest}.Scan(src) }
 
 // guidColumn scans a UNIQUEIDENTIFIER into *dest; NULL is uuid.Nil.
 type guidColumn struct{ dest *uuid.UUID }

@@ -1,7 +1,8 @@
-package controldb
+package caller
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 )
@@ -24,16 +25,43 @@ type Caller struct {
 	TraceParent string
 }
 
+// The doors.
+const (
+	DoorCLI  = "CLI"  // the command line
+	DoorREST = "REST" // the REST front
+	DoorWeb  = "Web"  // the dashboard
+)
+
+// roleUsers are the loginless users of the roles of callers; sql/users creates them.
+var roleUsers = map[string]string{
+	"jobs_reader":   "jobagent_reader",
+	"jobs_operator": "jobagent_operator",
+	"jobs_author":   "jobagent_author",
+	"jobs_admin":    "jobagent_admin",
+}
+
+// User returns the database user of the caller's role, or "" for the login itself.
+func (c Caller) User() (string, error) {
+	if c.Role == "" {
+		return "", nil
+	}
+	user, ok := roleUsers[c.Role]
+	if !ok {
+		return "", fmt.Errorf("invalid role of a caller %q: want jobs_reader, jobs_operator, jobs_author or jobs_admin", c.Role)
+	}
+	return user, nil
+}
+
 // callerKey is the key of the caller in a context.
 type callerKey struct{}
 
-// WithCaller returns a context whose calls are made for c.
-func WithCaller(ctx context.Context, c Caller) context.Context {
+// With returns a context whose calls are made for c.
+func With(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// callerOf returns the caller of a context, and whether there is one.
-func callerOf(ctx context.Context) (Caller, bool) {
+// Of returns the caller of a context, and whether there is one.
+func Of(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
 }

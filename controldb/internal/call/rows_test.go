@@ -1,4 +1,4 @@
-package controldb
+package call
 
 import (
 	"encoding/json"
@@ -7,22 +7,24 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestNullableStoresZeroValues(t *testing.T) {
 	scan := func(dest, src any) {
 		t.Helper()
 		require.NoError(t, nullable(dest).(interface{ Scan(any) error }).Scan(src))
 	}
-	text, id, at, n, term, share := "x", uuid.New(), time.Now(), 3, BackfillID(4), 0.5
-	for _, dest := range []any{&text, &id, &at, &n, &term, &share} {
+	text, id, at, n, share := "x", uuid.New(), time.Now(), 3, 0.5
+	for _, dest := range []any{&text, &id, &at, &n, &share} {
 		scan(dest, nil)
 	}
 	require.Empty(t, text)
 	require.Equal(t, uuid.Nil, id)
 	require.True(t, at.IsZero())
 	require.Zero(t, n)
-	require.Zero(t, term)
 	require.Zero(t, share)
 
 	var list []string
@@ -37,12 +39,11 @@ func TestNullableStoresZeroValues(t *testing.T) {
 	require.JSONEq(t, `{"errors": []}`, string(raw))
 
 	scan(&text, "y")
-	scan(&term, int64(5))
 	scan(&id, []byte{0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF})
 	require.Equal(t, "y", text)
-	require.Equal(t, BackfillID(5), term)
 	require.Equal(t, uuid.MustParse("00112233-4455-6677-8899-aabbccddeeff"), id, "the byte order of UNIQUEIDENTIFIER")
 
-	kind := TaskRun
+	type named string
+	kind := named("x")
 	require.Same(t, &kind, nullable(&kind), "columns of other types are NOT NULL")
 }
