@@ -85,10 +85,7 @@ func (b *builder) insertColumnsOf(t target, names []syntax.Ident, values int, ex
 
 // given reports whether the statement has values for a column.
 func (ins *insertion) given(c *catalog.Column) bool {
-	if slices.Contains(ins.listed, c) {
-		return true
-	}
-	return false
+	return slices.Contains(ins.listed, c)
 }
 
 // check compares the number of values with the number of columns. Errors: 213 without a column
