@@ -215,7 +215,7 @@ func TestMigrateAudit(t *testing.T) {
 		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g'; EXECUTE jobs.sp_add_job N'old';
 EXECUTE jobs.sp_add_jobstep N'old', @command = N'SELECT 1', @target_group_name = N'g'; EXECUTE jobs.sp_start_job N'old';`)
 		require.NoError(t, c.Migrate(t.Context()))
-		require.Equal(t, 0, c.entries(t), "the migration itself is no change of a definition")
+		require.Equal(t, 0, c.entries(t), "the migration itself is not a change of a definition")
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: name, Description: ptr("migrated")}))
 		require.Contains(t, c.lastEntry(t), `"description":"migrated"`)
 		require.NoError(t, c.front(t, 1).UpdateJob(as(t.Context(), "jobs_author", "ada"), controldb.JobSpec{Name: name, Description: ptr("x")}))

@@ -76,13 +76,13 @@ func New(cfg Config) (*Store, error) {
 		}
 		parsed := dsn.Params
 		if !strings.Contains(cfg.DSN, "=") && !strings.Contains(cfg.DSN, "://") {
-			return nil, errors.New("this is no connection string: want sqlserver://user:password@host:port?database=name")
+			return nil, errors.New("invalid connection string: want sqlserver://user:password@host:port?database=name")
 		}
 		if scheme, _, isURL := strings.Cut(cfg.DSN, "://"); isURL && !strings.Contains(scheme, "=") && !strings.EqualFold(scheme, "sqlserver") {
 			return nil, fmt.Errorf("a connection string of %q is of another product: want sqlserver://user:password@host:port?database=name", scheme+"://")
 		}
 		if parsed.Database == "" {
-			return nil, errors.New("the connection string names no control database: add database=NAME")
+			return nil, errors.New("the connection string lacks the control database: add database=NAME")
 		}
 		if strings.EqualFold(parsed.Database, "master") {
 			return nil, errors.New(

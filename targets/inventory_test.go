@@ -35,7 +35,7 @@ shop-us.database.windows.net/Tenant 02 {"tier":"free"}
 gov.database.usgovcloudapi.net/Tenant03 {}
 `
 	wantNotes := []string{
-		"/subscriptions/5f0c7f0e-1111-4222-8333-944455556666/resourceGroups/mi/providers/Microsoft.Sql/managedInstances/mi1/databases/Tenant04 is left out: it is no database of Azure SQL Database",
+		"/subscriptions/5f0c7f0e-1111-4222-8333-944455556666/resourceGroups/mi/providers/Microsoft.Sql/managedInstances/mi1/databases/Tenant04 is left out: it is not a database of Azure SQL Database",
 		`the tag "cost center" is left out: a name has 1 to 128 letters, digits, _, - and . of ASCII (databases: 2)`,
 		`the tag "hidden-link:x" is left out: a name has 1 to 128 letters, digits, _, - and . of ASCII (databases: 1)`,
 	}
@@ -86,7 +86,7 @@ func TestAzureTagsThatDoNotFit(t *testing.T) {
 	require.Len(t, list[0].Tags, 50)
 	require.Equal(t, []string{
 		`the tag "a.long" is left out: a value has at most 256 characters (databases: 1)`,
-		`the tag "a.number" is left out: its value is no text (databases: 1)`,
+		`the tag "a.number" is left out: its value is not a text (databases: 1)`,
 		`the tag "zz" is left out: there are more than 50 tags (databases: 1)`,
 	}, notes)
 }

@@ -443,4 +443,4 @@ func (s *Server) events(w http.ResponseWriter, v *visit) {
 // which waits for them.
 func (s *Server) Close() { s.hub.Close() }
 
-var errNoTemplate = errors.New("the page names no template")
+var errNoTemplate = errors.New("the page lacks a template")

@@ -18,6 +18,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// otherKinds are the kinds of numbers that do not have the kind of their range.
+var otherKinds = map[int32]Kind{
+	50055: KindNotFound, 50410: KindNotFound, 50426: KindNotFound, 50492: KindNotFound, 50493: KindNotFound,
+	50422: KindConflict, 50425: KindConflict, 50483: KindConflict,
+}
+
 func TestConditionsMatchThrows(t *testing.T) {
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
@@ -36,7 +42,9 @@ func TestConditionsMatchThrows(t *testing.T) {
 	for n, c := range conditions {
 		require.True(t, thrown[n], "nothing throws %d", n)
 		require.NotEmpty(t, c.text)
-		switch {
+		switch other, ok := otherKinds[n]; {
+		case ok:
+			require.Equal(t, other, c.kind, n)
 		case n < 50100, n >= 50400:
 			require.Equal(t, KindInvalid, c.kind, n)
 		case n < 50200:

@@ -338,7 +338,7 @@ func boundText(start, rule, zone string) string {
 	return strings.Trim(countPart.ReplaceAllString(rule, ""), ";") + ";UNTIL=" + last.UTC().Format("20060102T150405Z")
 }
 
-// icalFirst reports a start that is no instant of its rule.
+// icalFirst reports a start that is not an instant of its rule.
 func (r *Result) icalFirst(job string, start icalTime, rule, spec, zone, floating string) {
 	at, err := start.instant(floating)
 	if err != nil || rule == "" {

@@ -99,7 +99,7 @@ var (
 func (k *kubernetes) document(v any, place string, depth int) error {
 	o, ok := asObject(v, "")
 	if !ok {
-		k.lost("", place, "it is no object of Kubernetes")
+		k.lost("", place, "it is not an object of Kubernetes")
 		return nil
 	}
 	kind := o.text("kind")

@@ -91,7 +91,7 @@ func (k *kubernetes) pod(job *Job, spec *object, like Step) {
 			element := fmt.Sprintf("%s[%d]", spec.at(name), i)
 			container, ok := asObject(item, element)
 			if !ok {
-				k.lost(job.Name, element, "it is no container")
+				k.lost(job.Name, element, "it is not a container")
 				continue
 			}
 			if count == maxContainers {

@@ -71,7 +71,7 @@ func (r *Result) quartzRules(job, at string, t *QuartzTrigger) (rules []quartzRu
 	if name := t.zone(); name != "" {
 		var err error
 		if zone, err = Zone(name); err != nil {
-			return nil, fmt.Sprintf("TIME_ZONE_ID %q is no zone that is known here", name)
+			return nil, fmt.Sprintf("TIME_ZONE_ID %q is not a known zone", name)
 		}
 	} else if t.Type != "SIMPLE" {
 		r.note(job, at+".TIME_ZONE_ID", "it is empty: Quartz takes the zone of its machine, here %s is taken (--zone)", zone)

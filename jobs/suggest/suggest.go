@@ -37,7 +37,7 @@ func Nearest(word string, candidates []string) string {
 	for _, c := range candidates {
 		lower := strings.ToLower(c)
 		if len(lower) > len(word)+2 && !strings.HasPrefix(lower, word) || hasDigit && !strings.ContainsAny(lower, digits) {
-			continue // a digit is no slip of a letter: it belongs to something else
+			continue // a digit is not a slip of a letter: it belongs to something else
 		}
 		var d int
 		switch alias := aliases[word]; {

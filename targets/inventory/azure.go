@@ -75,7 +75,7 @@ func ReadAzureResourceGraph(text string) (list []Database, notes []string, err e
 		}
 		server, database, ok := namesOf(r.ID)
 		if !ok {
-			notes = append(notes, fmt.Sprintf("%s is left out: it is no database of Azure SQL Database", r.ID))
+			notes = append(notes, fmt.Sprintf("%s is left out: it is not a database of Azure SQL Database", r.ID))
 			continue
 		}
 		if strings.EqualFold(database, "master") {
@@ -125,7 +125,7 @@ func tagValue(name string, raw json.RawMessage) (value, fault string) {
 		return "", "a name has 1 to 128 letters, digits, _, - and . of ASCII"
 	}
 	if json.Unmarshal(raw, &value) != nil {
-		return "", "its value is no text"
+		return "", "its value is not a text"
 	}
 	if len(utf16.Encode([]rune(value))) > targets.MaxTagValue {
 		return "", fmt.Sprintf("a value has at most %d characters", targets.MaxTagValue)

@@ -225,7 +225,7 @@ func TestResolveTags(t *testing.T) {
 		"SELECT N'a' AS database_name, N'' AS tag_;":                                        `the query returns a column "tag_": want a name`,
 		"SELECT N'a' AS database_name, 1 AS [tag_a b];":                                     `the query returns a column "tag_a b": want a name of 128 characters or less`,
 		"SELECT N'a' AS database_name, 1 AS tag_a, 2 AS TAG_A;":                             `the query returns the column "TAG_A" twice`,
-		"SELECT N'a' AS database_name, CAST(1.5 AS DECIMAL(5, 2)) AS tag_a;":                "row 1 that the query returns: the column tag_a has a type that is no tag: CAST it to NVARCHAR(256)",
+		"SELECT N'a' AS database_name, CAST(1.5 AS DECIMAL(5, 2)) AS tag_a;":                "row 1 that the query returns: the column tag_a has a type that a tag cannot have: CAST it to NVARCHAR(256)",
 		"SELECT N'a' AS database_name, REPLICATE(N'x', 257) AS tag_a;":                      "the column tag_a has a value of 257 characters: want at most 256",
 		"SELECT N'a' AS database_name, N'x' AS tag_a UNION ALL SELECT N'A', N'y' AS tag_a;": `the tag a of s/A has two values: "x" and "y"`,
 		"SELECT N'a' AS database_name, N'x' AS tag_a UNION ALL SELECT N'a', NULL AS tag_a;": `the tag a of s/a has two values: "x" and NULL`,

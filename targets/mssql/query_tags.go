@@ -60,7 +60,7 @@ func tagText(v any) (*string, error) {
 	case bool:
 		text = strconv.FormatBool(v)
 	default:
-		return nil, fmt.Errorf("has a type that is no tag: CAST it to NVARCHAR(%d)", targets.MaxTagValue)
+		return nil, fmt.Errorf("has a type that a tag cannot have: CAST it to NVARCHAR(%d)", targets.MaxTagValue)
 	}
 	if n := len(utf16.Encode([]rune(text))); n > targets.MaxTagValue {
 		return nil, fmt.Errorf("has a value of %d characters: want at most %d", n, targets.MaxTagValue)

@@ -263,7 +263,7 @@ func (r *totalRows) Row(row []driver.Value) error {
 			g.Sums[i] = &Number{}
 		}
 		if !g.Sums[i].add(row[at]) {
-			return &TargetError{fmt.Errorf("the column %q has a value that is no number", r.columns[at].Name)}
+			return &TargetError{fmt.Errorf("the column %q has a value that is not a number", r.columns[at].Name)}
 		}
 	}
 	return nil

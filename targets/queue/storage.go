@@ -116,7 +116,7 @@ func parseStorageAnswer(body string) (storageAnswer, error) {
 		return storageAnswer{}, err
 	}
 	if len(list.Messages) != 1 || strings.TrimSpace(list.Messages[0].MessageID) == "" {
-		return storageAnswer{}, errors.New("the answer names no message")
+		return storageAnswer{}, errors.New("the answer lacks the id of a message")
 	}
 	m := list.Messages[0]
 	for _, text := range []*string{&m.MessageID, &m.InsertionTime, &m.ExpirationTime, &m.TimeNextVisible} {

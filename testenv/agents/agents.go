@@ -1,4 +1,4 @@
-// Package agents runs agents for tests. It is no part of testenv, so that tests without an agent
+// Package agents runs agents for tests. It is not part of testenv, so that tests without an agent
 // link none: it brings the clients of all actions and the exporter of traces.
 package agents
 

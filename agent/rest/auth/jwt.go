@@ -209,11 +209,11 @@ var (
 	errIssuer    = errors.New("its issuer is not trusted")
 	errExpired   = errors.New("it has expired")
 	errEarly     = errors.New("it is not valid yet")
-	errExpiry    = errors.New("it names no valid expiry")
+	errExpiry    = errors.New("it lacks a valid expiry")
 	errAudience  = errors.New("its audience is another one")
 	errTenant    = errors.New("its tenant is not accepted")
 	errSignature = errors.New("its signature is wrong")
-	errSubject   = errors.New("it names no caller")
+	errSubject   = errors.New("it lacks the name of a caller")
 )
 
 // verify verifies a token. The error is one of the reasons above, errUnknownKey or errNoKeys.

@@ -149,7 +149,7 @@ func (l *Login) Verify(ctx context.Context, idToken, nonce string) (rest.Princip
 		return rest.Principal{}, fmt.Errorf("the ID token is invalid: %w", err)
 	}
 	if strings.HasPrefix(p.ID, "app:") {
-		return rest.Principal{}, errors.New("the ID token is invalid: it names no person")
+		return rest.Principal{}, errors.New("the ID token is invalid: it lacks the name of a person")
 	}
 	p.Groups = slices.DeleteFunc(p.Groups, func(g string) bool { return strings.HasPrefix(g, "app:") })
 	return p, nil
@@ -168,7 +168,7 @@ func (i Issuer) checkLogin() error {
 		f.add("client_secret", secretref.ErrInvalid)
 	}
 	if strings.Contains(i.Issuer, "://*.") {
-		f.add("client_id", errors.New("want an issuer that is no pattern"))
+		f.add("client_id", errors.New("want an issuer that is not a pattern"))
 	}
 	if i.JWKSURI != "" {
 		f.add("client_id", errors.New("it needs discovery, which jwks_uri excludes"))

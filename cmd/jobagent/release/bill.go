@@ -43,7 +43,7 @@ func stableBill(text []byte, stamp time.Time) ([]byte, error) {
 	metadata["timestamp"] = stamp.Format(time.RFC3339)
 	tools, ok := metadata["tools"].([]any)
 	if !ok {
-		return nil, errors.New("the bill names no tools")
+		return nil, errors.New("the bill lacks the tools")
 	}
 	for _, t := range tools {
 		if t, ok := t.(map[string]any); ok {

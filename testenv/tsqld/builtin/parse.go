@@ -33,7 +33,7 @@ func parseResult(args []types.Type, _ []types.Value) (types.Type, error) {
 }
 
 // evalParse returns the function PARSE, or TRY_PARSE if isTry is set. Errors: 9819 for a text that
-// is no value of the type, 9818 for an unknown culture.
+// is not a value of the type, 9818 for an unknown culture.
 func evalParse(isTry bool) longEval {
 	return func(_ *meter.Meter, env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 		if args[0] == nil {

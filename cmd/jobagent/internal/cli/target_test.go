@@ -51,6 +51,40 @@ func TestPausesOfTargets(t *testing.T) {
 	}
 }
 
+// Names that no run has had may have typing errors: tags, pauses and limits of them come with a
+// warning.
+func TestUnseenNames(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvConfig, "")
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	run := func(stdin, line string) string {
+		var out strings.Builder
+		require.Zero(t, cli.Run(t.Context(), strings.Fields(line), strings.NewReader(stdin), &out, &out), "%s: %s", line, &out)
+		return out.String()
+	}
+	const table = "server_name,database_name,tier\nsql1,d1,gold\nsql1,d2,gold\nsql1,d3,gold\n"
+	const shown = ": jobagent target list shows those that runs had\n"
+	require.Contains(t, run("", "target tag sql1 d1 tier=gold"), "warning: no run has had the database sql1/d1"+shown)
+	require.Contains(t, run(table, "target tag --file -"), "warning: no run has had 3 of 3 databases, such as sql1/d1"+shown)
+	require.Contains(t, run("", "limit set Server sql1 3"), "warning: no run has had a database on the server sql1, unless actions call it")
+	require.Contains(t, run("", "limit set ElasticPool pool1 3"), "warning: no run has had a database in the elastic pool pool1"+shown)
+
+	db, err := server.Open(embedded.ControlDatabase)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `UPDATE jobs_internal.targets
+SET first_seen_at = '2026-01-01', last_seen_at = '2026-01-01', elastic_pool_name = N'pool1' WHERE database_name = N'd1';`)
+	require.NoError(t, err)
+	require.Contains(t, run(table, "target tag --file -"), "warning: no run has had 2 of 3 databases, such as sql1/d2"+shown)
+	for _, line := range []string{
+		"target tag tcp:SQL1,1433 D1 tier=free", "target pause sql1 d1", "limit set server tcp:SQL1 4", "limit set ElasticPool POOL1 4",
+		"limit set ElasticPool pool1 4 --server sql1", "limit set Server * 5", "limit set ElasticPool * 5", "limit set Credential c 5", "limit set Agent * 5",
+	} {
+		require.NotContains(t, run("", line), "warning", line)
+	}
+	require.Contains(t, run("", "limit set ElasticPool pool1 4 --server sql2"), "warning")
+}
+
 // Databases get tags from the command line and from a file, and groups have members by tags.
 func TestTagsOfTargets(t *testing.T) {
 	server := clitest.Server(t)

@@ -52,7 +52,7 @@ func (f *TargetFlag) Read(stdin io.Reader) ([]string, error) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
 	if len(names) == 0 {
-		return nil, exit.Usagef("--%s names no database", f.name)
+		return nil, exit.Usagef("--%s is empty: want at least one database", f.name)
 	}
 	return names, nil
 }

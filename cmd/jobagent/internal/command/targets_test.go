@@ -36,5 +36,5 @@ func TestTargetFlag(t *testing.T) {
 	}
 	f := TargetFlag{name: "targets", text: " , "}
 	_, err := f.Read(strings.NewReader(""))
-	require.EqualError(t, err, "--targets names no database")
+	require.EqualError(t, err, "--targets is empty: want at least one database")
 }

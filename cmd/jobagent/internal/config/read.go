@@ -111,7 +111,7 @@ func (c *checker) syntax(err error) error {
 	case syntax.Error() == "unexpected end of JSON input": // its offset may be that of another fault
 		return c.errorf(end, "", "the JSON text ends too early: a bracket, a brace or a quotation mark is not closed")
 	}
-	return c.errorf(int(syntax.Offset)-1, "", "the text is no valid JSON: %w", syntax)
+	return c.errorf(int(syntax.Offset)-1, "", "the text is not valid JSON: %w", syntax)
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()

@@ -260,7 +260,7 @@ func FromDSN(text string) (c Context, password string, err error) {
 	}
 	p := dsn.Params
 	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.EqualFold(scheme, "sqlserver") && !strings.ContainsAny(scheme, ";=") || p.Database == "" {
-		return c, "", exit.Usagef("the connection string names no control database: want sqlserver://USER:PASSWORD@HOST?database=NAME")
+		return c, "", exit.Usagef("the connection string lacks the control database: want sqlserver://USER:PASSWORD@HOST?database=NAME")
 	}
 	s := server{host: p.Host, instance: p.Instance}
 	if p.Port != 0 {

@@ -51,7 +51,7 @@ func noRollout(id uuid.UUID, err error) error {
 	if !errors.Is(err, controldb.ErrRolloutNotFound) {
 		return err
 	}
-	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s is no roll-out, or has not begun; jobagent rollout list shows the latest roll-outs", id))
+	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s is not a roll-out, or has not begun; jobagent rollout list shows the latest roll-outs", id))
 }
 
 // watched follows a run, or the waves of a roll-out. Whether a run is a roll-out is known when it

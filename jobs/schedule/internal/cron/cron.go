@@ -116,7 +116,7 @@ func expand(p *syntax.Parser, v *syntax.Value, parts []string, fields int, macro
 	case strings.EqualFold(parts[0], "@every"):
 		allowed += "; for elapsed time use the kind azure-scheduler, sap or elastic"
 	case strings.EqualFold(parts[0], "@reboot"):
-		allowed += "; the start of a machine (@reboot) is no time"
+		allowed += "; the start of a machine (@reboot) is not a time"
 	case len(parts) == 1:
 		propose = suggest.Nearest(parts[0], slices.Sorted(maps.Keys(macros)))
 	case known && !fieldLike.MatchString(parts[1]):

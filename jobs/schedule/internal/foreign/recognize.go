@@ -128,7 +128,7 @@ func crontabLine(line string) (Recognized, bool) {
 		fields = 1
 	}
 	if tokens[0] == "@reboot" {
-		return Recognized{What: "@reboot of a crontab, which is no instant", Command: "jobagent import crontab FILE"}, true
+		return Recognized{What: "@reboot of a crontab, which is not an instant", Command: "jobagent import crontab FILE"}, true
 	}
 	if len(tokens) <= fields {
 		return Recognized{}, false

@@ -148,7 +148,7 @@ func (r *reader) elapsedSetting(name, value string) {
 		allowed += ", as the interval of the kind sap does"
 		near = `the kind sap: {"repeatInterval": ` + syntax.Quote(sapInterval(seconds)) + "}"
 	} else {
-		allowed += ", which is no instant: start a job with jobagent job start"
+		allowed += ", which is not an instant: start a job with jobagent job start"
 	}
 	r.fault(name, value, allowed, near)
 }

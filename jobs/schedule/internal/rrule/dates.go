@@ -135,7 +135,7 @@ func (t *lines) combine(r *rule, inner engine.Schedule) engine.Schedule {
 // maxChecked is the largest number of exclusions that are checked for an effect.
 const maxChecked = 20
 
-// warnOfExclusions warns of an exclusion that is no instant of the schedule.
+// warnOfExclusions warns of an exclusion that is not an instant of the schedule.
 func (t *lines) warnOfExclusions(s engine.Schedule) {
 	idle := 0
 	first := int64(0)

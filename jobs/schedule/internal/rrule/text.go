@@ -161,7 +161,7 @@ func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
 	return t
 }
 
-// refuse records the fault of a line that is no property of a rule.
+// refuse records the fault of a line that is not a property of a rule.
 func (t *lines) refuse(content string, l line) {
 	if t.p.Faults.Skip() {
 		return

@@ -134,7 +134,7 @@ func explainZone(name string) (why, near string) {
 		return "an offset does not say when clocks are changed, and Etc/GMT-1 is one hour ahead of UTC", offsetZone(m)
 	}
 	if m := posixText.FindStringSubmatch(name); m != nil {
-		return "a rule of the variable TZ names no place", abbreviations[strings.ToUpper(m[1])]
+		return "a rule of the variable TZ is not the name of a zone", abbreviations[strings.ToUpper(m[1])]
 	}
 	return "", ""
 }

@@ -64,7 +64,7 @@ func TestLoadZoneExplains(t *testing.T) {
 		"CET":                    "CET is an abbreviation, which does not say when clocks are changed; try Europe/Berlin",
 		"IST":                    "IST is an abbreviation for several zones: Asia/Kolkata, Asia/Jerusalem or Europe/Dublin",
 		"GMT+2":                  "an offset does not say when clocks are changed, and Etc/GMT-1 is one hour ahead of UTC; try Etc/GMT-2",
-		"PST8PDT,M3.2.0,M11.1.0": "a rule of the variable TZ names no place; try America/Los_Angeles",
+		"PST8PDT,M3.2.0,M11.1.0": "a rule of the variable TZ is not the name of a zone; try America/Los_Angeles",
 	} {
 		_, err := LoadZone(name)
 		require.EqualError(t, err, "invalid timeZone "+Quote(name)+": want "+ZoneWords+"; "+why)

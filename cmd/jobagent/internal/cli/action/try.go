@@ -82,7 +82,7 @@ func try(
 	ctx context.Context, s *connect.Settings, definition *action.Definition, credential string, variables []string, payload string,
 ) (output.ActionTrial, error) {
 	if definition.Type == action.TypeDrift {
-		return output.ActionTrial{}, exit.Usagef("a comparison of schemas is no request: jobagent drift check compares databases")
+		return output.ActionTrial{}, exit.Usagef("a comparison of schemas cannot be tried: jobagent drift check compares databases")
 	}
 	cfg, err := s.Config()
 	if err != nil {

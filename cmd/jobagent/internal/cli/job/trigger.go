@@ -178,7 +178,7 @@ func newAddTriggerCommand(a *connect.App) *cobra.Command {
   jobagent job trigger add index 'where loaded' --after load --run-when Finished --targets Succeeded`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.after) == 0 {
-				return exit.Usagef("which jobs start it? Give --after JOB, once for each")
+				return exit.Usagef("missing --after: want the jobs after which it starts, --after once for each")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.AddJobTrigger(cmd.Context(), f.spec(cmd, args)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -53,7 +54,9 @@ func newGenerateCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make a key: %w", err)
 			}
-			if err := writeNew(args[0], text+"\n"); err != nil {
+			if err := writeNew(args[0], text+"\n"); errors.Is(err, fs.ErrExist) {
+				return exit.With(exit.CodeConflict, fmt.Errorf("the file %s exists already: want the name of a new one", args[0]))
+			} else if err != nil {
 				return exit.Usagef("write the private key: %w", err)
 			}
 			if err := store.AddSecretKey(cmd.Context(), k.Public()); err != nil {

@@ -2,17 +2,21 @@
 package limit
 
 import (
+	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // NewCommand returns `jobagent limit`.
@@ -46,12 +50,41 @@ func newSetCommand(a *connect.App) *cobra.Command {
 				if err := store.SetLimit(cmd.Context(), l); err != nil {
 					return err
 				}
+				if err := warnOfUnseen(cmd.Context(), a, store, l); err != nil {
+					return err
+				}
 				return a.Done(viewLimit(controldb.Limit{Limit: l}), "%s %s: at most %s at once", l.Scope, l.Name, wording.Count(l.Max, "target"))
 			})
 		},
 	}
 	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server (default: each server separately)")
 	return cmd
+}
+
+// warnOfUnseen warns if no run has had a database on the server, or in the elastic pool, of a limit:
+// the name may have a typing error. Credentials are known to agents only.
+func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l model.Limit) error {
+	isServer, isPool := strings.EqualFold(l.Scope, model.LimitServer), strings.EqualFold(l.Scope, model.LimitElasticPool)
+	if l.Name == "*" || !isServer && !isPool {
+		return nil
+	}
+	seen := false
+	err := lookup.Seen(ctx, store, controldb.KnownTargetFilter{}, func(t controldb.KnownTarget) bool {
+		key := targets.ServerKey(t.Server)
+		if isServer {
+			seen = key == targets.ServerKey(l.Name)
+		} else {
+			seen = strings.EqualFold(t.ElasticPool, l.Name) && (l.Server == "" || key == targets.ServerKey(l.Server))
+		}
+		return !seen
+	})
+	switch {
+	case err != nil || seen:
+		return err
+	case isServer:
+		return a.Warn([]string{"no run has had a database on the server " + l.Name + ", unless actions call it: jobagent target list shows the databases that runs had"})
+	}
+	return a.Warn([]string{"no run has had a database in the elastic pool " + l.Name + ": jobagent target list shows those that runs had"})
 }
 
 func newRemoveCommand(a *connect.App) *cobra.Command {

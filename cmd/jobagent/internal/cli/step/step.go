@@ -356,7 +356,11 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				}
 			}
 			if len(views) == 0 && (which.id != 0 || which.name != "") {
-				return exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no such step", job.Name))
+				wanted := fmt.Sprintf("with the ID %d", which.id)
+				if which.name != "" {
+					wanted = fmt.Sprintf("named %q", which.name)
+				}
+				return exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no step %s; jobagent step list JOB shows its steps", job.Name, wanted))
 			}
 			return a.Emit(views, func(w io.Writer) error {
 				for _, s := range views {

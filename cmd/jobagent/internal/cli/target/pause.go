@@ -77,7 +77,7 @@ its pause gets the new reason and end.`,
 					p.Until = stored.Until
 				}
 				if len(known) == 0 || known[0].FirstSeen.IsZero() {
-					if err := a.Warn([]string{fmt.Sprintf("no run has had the database %s/%s: jobagent target list shows those that runs had", p.Server, p.Database)}); err != nil {
+					if err := a.Warn([]string{fmt.Sprintf(unseenText, "the database "+p.Server+"/"+p.Database)}); err != nil {
 						return err
 					}
 				}

@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -157,8 +159,8 @@ func newTagCommand(a *connect.App) *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "tag [SERVER] [DATABASE] [NAME=VALUE]...", Short: "Set and remove tags of databases",
-		Long: `Set and remove tags of a database, or of all databases in a file. A database that no run has had yet may have tags; it
-is then known. A name of a tag has letters, digits, _, - and . of ASCII; a database has at most 50 tags.
+		Long: `Set and remove tags of a database, or of all databases in a file. A database that no run has had yet may have tags, with
+a warning; it is then known. A name of a tag has letters, digits, _, - and . of ASCII; a database has at most 50 tags.
 
 A file is CSV with the columns server_name and database_name, and one for each tag. An empty cell removes the tag.
 5,000 databases are set at once; if a later part fails, the parts before it stay.`,
@@ -179,6 +181,9 @@ A file is CSV with the columns server_name and database_name, and one for each t
 					}
 					view.Changed += changed
 				}
+				if err := warnOfUnseen(cmd.Context(), a, store, list); err != nil {
+					return err
+				}
 				return a.Done(view, "%s of %d changed", wording.Count(view.Changed, "database"), view.Databases)
 			})
 		},
@@ -189,6 +194,34 @@ A file is CSV with the columns server_name and database_name, and one for each t
 	flags.BoolVar(&replace, "replace", false, "remove all tags that are not given")
 	return cmd
 }
+
+// warnOfUnseen warns of databases that no run has had: their names may have typing errors.
+func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, list []controldb.TargetTags) error {
+	unseen := make(map[uuid.UUID]bool, len(list))
+	for _, t := range list {
+		unseen[t.Target] = true
+	}
+	var filter controldb.KnownTargetFilter
+	if len(list) == 1 {
+		filter.ID = list[0].Target
+	}
+	err := lookup.Seen(ctx, store, filter, func(t controldb.KnownTarget) bool {
+		delete(unseen, t.ID)
+		return len(unseen) > 0
+	})
+	if err != nil || len(unseen) == 0 {
+		return err
+	}
+	first := list[slices.IndexFunc(list, func(t controldb.TargetTags) bool { return unseen[t.Target] })]
+	name := "the database " + first.Server + "/" + first.Database
+	if len(list) > 1 {
+		name = fmt.Sprintf("%d of %s, such as %s/%s", len(unseen), wording.Count(len(list), "database"), first.Server, first.Database)
+	}
+	return a.Warn([]string{fmt.Sprintf(unseenText, name)})
+}
+
+// unseenText is the warning about a database that no run has had.
+const unseenText = "no run has had %s: jobagent target list shows those that runs had"
 
 // wanted returns what to set, of the arguments or of a file.
 func wanted(args, remove []string, replace bool, file string, stdin io.Reader) ([]controldb.TargetTags, error) {

@@ -220,7 +220,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 				revoked.IDs = []string{}
 				for _, name := range args {
 					if !slices.ContainsFunc(tokens, func(t tokenfile.Token) bool { return t.ID == name || t.Name == name }) {
-						return nil, exit.With(exit.CodeNotFound, fmt.Errorf("no token has the ID or the name %q", name))
+						return nil, exit.With(exit.CodeNotFound, fmt.Errorf("no token has the ID or the name %q; jobagent token list shows all tokens", name))
 					}
 				}
 				return slices.DeleteFunc(tokens, func(t tokenfile.Token) bool {

@@ -1,0 +1,30 @@
+package lookup
+
+import (
+	"context"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// Seen calls each for the databases that runs have had, in the order of their names, until it
+// returns false. A database that has only tags or a pause is left out. The filter chooses databases;
+// its Top and After are set here. It returns an error of the control database.
+func Seen(ctx context.Context, store *controldb.Store, f controldb.KnownTargetFilter, each func(controldb.KnownTarget) bool) error {
+	f.Top = controldb.MaxKnownTargets
+	for {
+		page, err := store.KnownTargets(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			if !t.FirstSeen.IsZero() && !each(t) {
+				return nil
+			}
+		}
+		if len(page) < f.Top {
+			return nil
+		}
+		f.After = targets.Target{Server: page[len(page)-1].Server, Database: page[len(page)-1].Database}
+	}
+}
