@@ -33,8 +33,8 @@ const (
 	maxVisibility      = 7 * 24 * time.Hour
 )
 
-// check reports what is wrong in the values of the definition. Of a definition that is not
-// expanded, it checks the templates too, and leaves texts with templates to the check after Expand.
+// check reports faults in the values of the definition. In a definition that is not expanded, it
+// checks the templates, too; texts with templates are checked after Expand.
 func (d *Definition) check(faults *Faults, expanded bool) {
 	c := checker{faults: faults, expanded: expanded}
 	if !expanded {
@@ -111,7 +111,8 @@ func (c checker) sample(text, by string) string {
 	return sample(text, by)
 }
 
-// limit reports a text that is too long.
+// limit reports a text that is too long. The length of a template counts as 0, because it is not
+// known.
 func (c checker) limit(path, text, unit string, high int) {
 	if length := len(c.sample(text, "")); length > high {
 		c.fault(path, "invalid text of %d %s: want at most %d", length, unit, high)
@@ -171,7 +172,7 @@ func (c checker) signature(path, text string) {
 
 var hostName = regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.?$`)
 
-// hostMessage says what is wrong with a host and its port; it is empty if nothing is.
+// hostMessage describes the fault in a host with its port; it is empty if there is none.
 func hostMessage(host string) string {
 	name, port := host, ""
 	if strings.HasPrefix(host, "[") {
@@ -202,8 +203,8 @@ func hostMessage(host string) string {
 	return ""
 }
 
-// forbiddenHeaders are set by the agent, or by the protocol. An entry that ends in a hyphen is a
-// prefix.
+// forbiddenHeaders are the headers that the agent or the protocol sets. An entry that ends in a
+// hyphen is a prefix.
 var forbiddenHeaders = []string{
 	"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "proxy-", "webhook-", "x-sap-", "traceparent",
 	"tracestate", "idempotency-key",
@@ -274,7 +275,7 @@ func (c checker) success(s Success) {
 	}
 }
 
-// String returns the range as it stands in a definition.
+// String returns the range in the form of a definition.
 func (r StatusRange) String() string {
 	if r.From == r.To {
 		return strconv.Itoa(r.From)
@@ -330,7 +331,7 @@ func contentPlace(contentType, text string) place {
 		return textPlace(text)
 	case strings.Contains(lower, "json"):
 		if !hasTemplate(text) && !json.Valid([]byte(text)) {
-			return placeText // sent as it is
+			return placeText // sent unchanged
 		}
 		return placeJSON
 	case strings.Contains(lower, "xml"), strings.Contains(lower, "html"):
@@ -341,7 +342,7 @@ func contentPlace(contentType, text string) place {
 	return placeText
 }
 
-// textPlace returns the place of values in a text without a content type: the text tells by itself.
+// textPlace returns the place of values in a text without a content type, from the text itself.
 func textPlace(text string) place {
 	example := strings.TrimSpace(sample(text, "0"))
 	switch {

@@ -97,7 +97,7 @@ func (p *Process) check(c checker) {
 	c.limit("$.input", p.Input, "bytes", maxInput)
 }
 
-// ProcessPrefix and the name of an entry stand for a process where other actions have a host.
+// ProcessPrefix and the name of an entry identify a process where other actions have a host.
 const ProcessPrefix = "process:"
 
 func (p *Process) server() (string, error) { return ProcessPrefix + p.Entry, nil }

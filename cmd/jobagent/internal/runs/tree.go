@@ -145,7 +145,7 @@ func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
 		unknown = ", outcome unknown"
 	}
 	p.line(first, terminal.Clean(e.Place())+"  ", e.Lifecycle, unknown+attempts(e))
-	if said := output.OneLine(Remark(e.Lifecycle, e.LastMessage)); said != "" {
+	if said := output.OneLine(controldb.Remark(e.Lifecycle, e.LastMessage)); said != "" {
 		p.text(below, said)
 	}
 	for _, m := range p.messages[place{*e.StepID, e.Server, e.Database}] {

@@ -1,7 +1,6 @@
 package sysviews
 
 import (
-
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"

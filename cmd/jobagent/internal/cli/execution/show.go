@@ -448,7 +448,7 @@ func (p *runPrinter) viewTarget(t controldb.RunTarget) shownTarget {
 	}
 	switch {
 	case t.Lifecycle == jobs.Succeeded:
-		v.Message = output.Said(runs.Remark(t.Lifecycle, t.LastMessage))
+		v.Message = output.Said(controldb.Remark(t.Lifecycle, t.LastMessage))
 	case t.OutcomeUnknown:
 		v.Message = strings.TrimSpace("outcome unknown: " + t.LastMessage)
 	case t.Lifecycle == jobs.WaitingForRetry && !t.NextAttempt.IsZero():
