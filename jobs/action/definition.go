@@ -3,6 +3,8 @@ package action
 import (
 	"slices"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Type is the type of a step's command: the parameter @command_type of jobs.sp_add_jobstep.
@@ -105,18 +107,11 @@ func ChannelTypes() []string {
 
 // NamesOfActions lists the actions for a sentence: "Http, StorageQueue or Process".
 func NamesOfActions() string {
-	text := ""
-	for i, a := range Actions() {
-		switch i {
-		case 0:
-		case len(Actions()) - 1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += string(a.Type)
+	var types []string
+	for _, a := range Actions() {
+		types = append(types, string(a.Type))
 	}
-	return text
+	return wording.Or(types)
 }
 
 // Has reports whether a definition of the type may have a member.

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -330,7 +331,7 @@ func (c *checker) alert(a *Alert) {
 	}
 	for i, l := range a.Lifecycles {
 		if !slices.Contains(lifecycles, l) {
-			c.fail(fmt.Sprintf("lifecycles[%d]", i), "unknown lifecycle %q: want %s%s", l, list(lifecycles), suggest.DidYouMean(l, lifecycles))
+			c.fail(fmt.Sprintf("lifecycles[%d]", i), "unknown lifecycle %q: want %s%s", l, wording.Or(lifecycles), suggest.DidYouMean(l, lifecycles))
 		}
 	}
 	switch {

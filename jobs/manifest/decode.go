@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/suggest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Fault is one thing that is wrong in a file.
@@ -170,12 +171,12 @@ func (d *decoder) document(n *node) Object {
 	}
 	kind := n.get("kind")
 	if kind == nil {
-		d.fail(n, "", "missing kind: want %s", list(kindNames()))
+		d.fail(n, "", "missing kind: want %s", wording.Or(kindNames()))
 		return o
 	}
 	model, ok := models[Kind(kind.text)]
 	if !ok {
-		d.fail(kind, "kind", "unknown kind %s: want %s%s", kind.what(), list(kindNames()), suggest.DidYouMean(kind.text, kindNames()))
+		d.fail(kind, "kind", "unknown kind %s: want %s%s", kind.what(), wording.Or(kindNames()), suggest.DidYouMean(kind.text, kindNames()))
 		return o
 	}
 	o.Kind, o.Value = Kind(kind.text), model()
@@ -189,14 +190,6 @@ func kindNames() []string {
 		names = append(names, string(k))
 	}
 	return names
-}
-
-// list returns names in a sentence.
-func list(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // model decodes a mapping into a struct. Others are names that the caller has read.
@@ -250,9 +243,9 @@ func (d *decoder) model(n *node, v reflect.Value, path string, others []string) 
 	for group, names := range groups {
 		switch g := given[group]; {
 		case len(g) == 0 && !slices.ContainsFunc(names, func(name string) bool { return n.get(name) != nil }):
-			d.fail(n, path, "missing %s: want one of %s", group, list(names))
+			d.fail(n, path, "missing %s: want one of %s", group, wording.Or(names))
 		case len(g) > 1:
-			d.fail(n, path, "%s are both given: want one of %s", strings.Join(g[:2], " and "), list(names))
+			d.fail(n, path, "%s are both given: want one of %s", strings.Join(g[:2], " and "), wording.Or(names))
 		}
 	}
 }
@@ -366,7 +359,7 @@ func (d *decoder) string(n *node, v reflect.Value, path string, r rules) {
 		d.fail(n, path, "the text contains a NUL")
 		return
 	case len(r.enum) > 0 && !slices.Contains(r.enum, n.text):
-		d.fail(n, path, "want %s, got %s%s", list(r.enum), n.what(), suggest.DidYouMean(n.text, r.enum))
+		d.fail(n, path, "want %s, got %s%s", wording.Or(r.enum), n.what(), suggest.DidYouMean(n.text, r.enum))
 		return
 	}
 	v.SetString(n.text)

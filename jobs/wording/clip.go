@@ -104,3 +104,11 @@ func First(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Or joins words for a sentence: "a, b or c".
+func Or(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
+}

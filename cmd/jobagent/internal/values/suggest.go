@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // unknownCommand reports words that a group of commands does not have, with the command that was
@@ -49,7 +50,7 @@ func meant(group *cobra.Command, args []string) string {
 	if len(found) > most {
 		return ""
 	}
-	return alternatives(found)
+	return wording.Or(found)
 }
 
 // nearest returns the subcommand with the nearest name or alias; nil if none is near.

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Values of enumerations, in the spelling of the control database.
@@ -79,7 +80,7 @@ var (
 )
 
 // enum is the kind of an enumeration.
-func enum(list ...string) Kind { return Kind{Words: alternatives(list), Enum: list, Max: maxWord} }
+func enum(list ...string) Kind { return Kind{Words: wording.Or(list), Enum: list, Max: maxWord} }
 
 // several is the kind of a list of an enumeration's values, separated by commas.
 func several(list ...string) Kind {

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/suggest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Limits of texts in UTF-16 units, as SQL Server counts the characters of NVARCHAR.
@@ -105,7 +106,7 @@ func (k Kind) Check(name, value string) error {
 func (k Kind) wanted() string {
 	words := k.Words
 	if len(k.Enum) > 0 && len(k.Enum) <= 12 {
-		words = alternatives(k.Enum)
+		words = wording.Or(k.Enum)
 	}
 	if k.Hint == "" {
 		return words
@@ -125,19 +126,11 @@ func (k Kind) oneOf(name, value string) error {
 			continue
 		}
 		if near := suggest.Nearest(part, k.Enum); near != "" {
-			return exit.Usagef("invalid %s %q: did you mean %s? Want %s", name, part, near, alternatives(k.Enum))
+			return exit.Usagef("invalid %s %q: did you mean %s? Want %s", name, part, near, wording.Or(k.Enum))
 		}
-		return exit.Usagef("invalid %s %q: want %s", name, part, alternatives(k.Enum))
+		return exit.Usagef("invalid %s %q: want %s", name, part, wording.Or(k.Enum))
 	}
 	return nil
-}
-
-// alternatives joins words: a, b or c.
-func alternatives(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
-	}
-	return strings.Join(words, "")
 }
 
 // text refuses what is no text: SQL Server would store other characters, or cut the value.

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -77,8 +78,7 @@ func optionFlags() string {
 			flags = append(flags, "--"+model.StepFields[i].Flag)
 		}
 	}
-	last := len(flags) - 1
-	return strings.Join(flags[:last], ", ") + " or " + flags[last]
+	return wording.Or(flags)
 }
 
 // take sets what the flags give.
