@@ -65,7 +65,7 @@ const (
 // Edit starts a change. now is a datetime: the creation or modification date of changed objects.
 func (d *Database) Edit(now int64) *Edit {
 	c := *d
-	c.Version = nextVersion()
+	c.Version, c.origin = nextVersion(), nil
 	c.schemas = maps.Clone(d.schemas)
 	c.objects = maps.Clone(d.objects)
 	c.byName = maps.Clone(d.byName)

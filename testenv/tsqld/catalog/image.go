@@ -14,7 +14,21 @@ type Image struct {
 	id          int
 	options     Options
 	content     []byte
+	origin      *Origin
 	definitions Memo // the *Database that the content holds, read by the first CreateFrom
+}
+
+// Origin identifies the definitions of an image.
+type Origin struct{ _ byte } // not of size 0, so that each has an address of its own
+
+// Origin returns the origin of the database's definitions if they are those of an image: databases
+// with the same origin, ID and name have equal definitions, so that they can share plans. It
+// returns nil for other databases, after a change, and if d is nil.
+func (d *Database) Origin() *Origin {
+	if d == nil {
+		return nil
+	}
+	return d.origin
 }
 
 // Image returns the content of a database.
@@ -28,7 +42,7 @@ func (c *Catalog) Image(ctx context.Context, d *Database) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Image{id: d.ID, options: d.Options, content: content}, nil
+	return &Image{id: d.ID, options: d.Options, content: content, origin: &Origin{}}, nil
 }
 
 // CreateFrom creates and publishes a database with the content of an image. Its options are those
@@ -52,7 +66,7 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 	read, err := from.definitions.Get(func() (any, error) {
 		d, err := c.copied(ctx, conn, id, now)
 		if err == nil {
-			shareParsed(d)
+			share(d)
 		}
 		return d, err
 	})
@@ -66,26 +80,28 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 	if d, err = c.initialize(ctx, d, from.id, now); err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
 	}
+	d.origin = from.origin
 	s.databases[id], s.byName[Fold(name)] = d, d
 	c.current.Store(s)
 	return d, nil
 }
 
-// shareParsed makes the twins of the database share the parsed texts of procedures and functions.
-func shareParsed(d *Database) {
+// share makes the twins of the database share the parsed texts and plans of procedures and
+// functions.
+func share(d *Database) {
 	for _, o := range d.objects {
 		switch o := o.(type) {
 		case *Procedure:
-			o.Parsed = &Memo{}
+			o.Parsed, o.Plans = &Memo{}, &Memo{}
 		case *Function:
-			o.Parsed = &Memo{}
+			o.Parsed, o.Plans = &Memo{}, &Memo{}
 		}
 	}
 }
 
 // twin returns the catalog of another database with the same content. The two share their
-// definitions, which are immutable. They do not share what exec keeps with procedures and
-// functions, because that depends on earlier executions.
+// definitions, which are immutable, with the parsed texts and plans. They do not share what else
+// exec keeps with procedures and functions, because that depends on earlier executions.
 func twin(d *Database, id int, now int64) *Database {
 	t := *d
 	t.ID, t.Created = id, now
@@ -123,6 +139,6 @@ func (f *Function) unused() *Function {
 func (m *Module) unused() Module {
 	return Module{
 		Text: m.Text, AnsiNulls: m.AnsiNulls, QuotedIdentifier: m.QuotedIdentifier, SchemaBound: m.SchemaBound,
-		Encrypted: m.Encrypted, ExecuteAs: m.ExecuteAs, ExecuteAsID: m.ExecuteAsID, Parsed: m.Parsed,
+		Encrypted: m.Encrypted, ExecuteAs: m.ExecuteAs, ExecuteAsID: m.ExecuteAsID, Parsed: m.Parsed, Plans: m.Plans,
 	}
 }

@@ -22,6 +22,7 @@ func TestUnused(t *testing.T) {
 	require.Equal(t, &Memo{}, &q.Memo)
 	require.Equal(t, &Memo{}, &g.References)
 	require.Same(t, p.Parsed, q.Parsed)
+	require.Same(t, p.Plans, q.Plans)
 	for _, pair := range [][2]any{{p, q}, {f, g}} {
 		sameFields(t, reflect.ValueOf(pair[0]).Elem(), reflect.ValueOf(pair[1]).Elem())
 	}

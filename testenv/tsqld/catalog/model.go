@@ -132,6 +132,7 @@ type Database struct {
 	credentials map[string]*Credential
 	logins      map[string]*Login // only in master
 	stored      bool              // the file has its system tables
+	origin      *Origin           // see Database.Origin
 	next        counters
 }
 

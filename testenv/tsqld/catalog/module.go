@@ -23,6 +23,8 @@ type Module struct {
 	// Parsed is the statement that defines the module, for all databases that were created from one
 	// image; nil for others.
 	Parsed *Memo `json:"-"`
+	// Plans are cached plans for the definitions of the image, as Parsed.
+	Plans *Memo `json:"-"`
 }
 
 // View is a user-defined view.

@@ -47,7 +47,7 @@ func (d *Database) WithTemporary(tables []TempTable) *Database {
 		return d
 	}
 	c := *d
-	c.Version = nextVersion()
+	c.Version, c.origin = nextVersion(), nil
 	c.objects, c.byName = maps.Clone(d.objects), maps.Clone(d.byName)
 	c.constraints, c.conByName = maps.Clone(d.constraints), maps.Clone(d.conByName)
 	for _, temp := range tables {

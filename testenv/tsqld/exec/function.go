@@ -77,6 +77,7 @@ func functionUnit(f *catalog.Function) (*unit.Unit, error) {
 		u := &unit.Unit{
 			Body: fn.Body, Params: fn.Params, Returns: f.Returns, IsTable: fn.TableVar != "", TableVar: fn.TableVar,
 		}
+		u.Share(&f.Module)
 		return u, u.Check(nil)
 	})
 	if err != nil {

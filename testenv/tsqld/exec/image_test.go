@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // A database made from an image has the content and the options of the image, its own name,
@@ -86,3 +88,52 @@ func TestInstancesShareAnImage(t *testing.T) {
 		})
 	}
 }
+
+// Databases of several instances that have the definitions of their image share the plans of its
+// procedures. A change, even of another object, ends that.
+func TestInstancesSharePlans(t *testing.T) {
+	t.Parallel()
+	from, s := startInstance(t)
+	must(t, s, "CREATE DATABASE a;")
+	for _, text := range []string{"USE a;", "CREATE TABLE dbo.t (id INT);", "CREATE PROCEDURE dbo.p AS SELECT id FROM dbo.t;"} {
+		must(t, s, text)
+	}
+	image, err := from.Image(t.Context(), "a")
+	require.NoError(t, err)
+	open := func(name string) *Session {
+		to, s := startInstance(t)
+		require.NoError(t, to.CreateFrom(t.Context(), name, image))
+		must(t, s, "USE "+name+";")
+		return s
+	}
+	find := func(s *Session) any {
+		u, err := unit.Procedure(s.DatabaseByID(s.DatabaseID).Procedure("dbo", "p"))
+		require.NoError(t, err)
+		return u.Find(s.Session, atTop{}, unit.PlanKey{Node: u.Body[0], Kind: unit.PlanQuery})
+	}
+	first, second, other := open("b"), open("b"), open("c")
+	require.Nil(t, find(second))
+	must(t, first, "EXECUTE dbo.p;")
+	compiled := find(first)
+	require.NotNil(t, compiled)
+	require.Same(t, compiled, find(second))
+	require.Nil(t, find(other), "the name is another one")
+
+	must(t, second, "BEGIN TRANSACTION; CREATE TABLE dbo.u (id INT);")
+	require.Nil(t, find(second))
+	must(t, second, "EXECUTE dbo.p;")
+	require.NotSame(t, compiled, find(second))
+	must(t, second, "ROLLBACK;")
+	require.Same(t, compiled, find(second))
+	must(t, second, "ALTER DATABASE b SET READ_COMMITTED_SNAPSHOT OFF;")
+	require.Nil(t, find(second))
+	require.Same(t, compiled, find(first))
+}
+
+// atTop is the scope of a statement of a procedure that a batch of dbo calls.
+type atTop struct{}
+
+func (atTop) DefaultSchema() string            { return "dbo" }
+func (atTop) FunctionDepth() int               { return 0 }
+func (atTop) FiringInstead() int32             { return 0 }
+func (atTop) LocalTable(string) *catalog.Table { return nil }

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"errors"
-	"weak"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
@@ -21,7 +20,7 @@ type declarations struct{ *run }
 // The unit caches the definition.
 func (r declarations) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
 	u := r.f.unit
-	key := unit.ShapeKey{Node: node, Level: r.f.level, Database: weak.Make(r.s.DatabaseByID(r.s.DatabaseID))}
+	key := unit.ShapeKey{Node: node, Level: r.f.level, Database: unit.SnapshotOf(r.s.DatabaseByID(r.s.DatabaseID))}
 	return u.Shape(key, build)
 }
 
@@ -50,7 +49,7 @@ func (r declarations) variables(f *frame) error {
 // resolve returns the types of a unit's parameters and variables.
 func (r declarations) resolve(f *frame) *unit.VarTypes {
 	u := f.unit
-	key := unit.ScopeKey{Database: weak.Make(r.s.DatabaseByID(r.s.DatabaseID)), Schema: f.schema}
+	key := unit.ScopeKey{Database: unit.SnapshotOf(r.s.DatabaseByID(r.s.DatabaseID)), Schema: f.schema}
 	return u.Types(key, func() (vt *unit.VarTypes, complete bool) {
 		outer := r.f
 		r.f = f

@@ -10,6 +10,9 @@
 //		u.Keep(s, scope, key, plan, needs)
 //	}
 //
+// A database that was created from an image runs the procedures and functions of the image with the
+// plans that all databases of the image share, until its definitions change: see [Unit.Share].
+//
 // # Common mistakes
 //
 // Changing a tree or a plan after Keep: other sessions use it at the same time.

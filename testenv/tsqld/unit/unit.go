@@ -32,18 +32,43 @@ type Unit struct {
 	// TableVar is the name of the result variable of such a function, with '@'.
 	TableVar string
 
-	mu     sync.Mutex
-	plans  map[PlanKey][]*cachedPlan
-	shapes map[ShapeKey]*catalog.Table
-	scopes map[ScopeKey]*VarTypes
+	own    results  // of any definitions of the database
+	shared *results // of the definitions of an image, see Unit.Share
 
 	bytes atomic.Int64 // approximate size of the unit including plans
 
 	// Writes is set when a transaction in which the unit took shared locks has written to the same
 	// database: see [session.Transactions.LockShared].
 	Writes atomic.Bool
+}
 
-	compounds map[*syntax.SetVarStmt]syntax.Expr // see unit.compound
+// results are cached results of the execution of units with the same tree.
+type results struct {
+	mu     sync.Mutex
+	plans  map[PlanKey][]*cachedPlan
+	shapes map[ShapeKey]*catalog.Table
+	scopes map[ScopeKey]*VarTypes
+
+	compounds map[*syntax.SetVarStmt]syntax.Expr // see Unit.Compound
+}
+
+// Share makes the unit of a module share its plans with the units of other databases, of this
+// server or another one, that have the same definitions: see [catalog.Database.Origin].
+func (u *Unit) Share(m *catalog.Module) {
+	if m.Plans == nil {
+		return
+	}
+	if v, err := m.Plans.Get(func() (any, error) { return &results{}, nil }); err == nil {
+		u.shared = v.(*results)
+	}
+}
+
+// resultsOf returns the cache for a version of the current database with an origin, or nil.
+func (u *Unit) resultsOf(o *catalog.Origin) *results {
+	if o != nil && u.shared != nil {
+		return u.shared
+	}
+	return &u.own
 }
 
 // Scalar reports whether the unit is the body of a scalar function.
@@ -77,14 +102,41 @@ const (
 // temporary tables of different shapes, need different plans.
 const maxVariants = 8
 
-// snapshot is a version of a database's catalog. It is weak: a cached batch, which may never run
-// again, does not keep a catalog that a later statement has replaced.
-type snapshot = weak.Pointer[catalog.Database]
+// Snapshot identifies a version of a database's catalog. It is weak: a cached batch, which may
+// never run again, does not keep a catalog that a later statement has replaced.
+type Snapshot struct {
+	id     int
+	name   string                         // with an origin only
+	origin *catalog.Origin                // see [catalog.Database.Origin]
+	weak   weak.Pointer[catalog.Database] // without an origin
+}
+
+// SnapshotOf returns the snapshot of a catalog; that of nil is the zero value.
+func SnapshotOf(d *catalog.Database) Snapshot {
+	switch {
+	case d == nil:
+		return Snapshot{}
+	case d.Origin() != nil:
+		return Snapshot{id: d.ID, name: d.Name, origin: d.Origin()}
+	}
+	return Snapshot{id: d.ID, weak: weak.Make(d)}
+}
+
+// is reports whether the snapshot is that of a catalog.
+func (s Snapshot) is(d *catalog.Database) bool {
+	switch {
+	case d == nil:
+		return false
+	case s.origin != nil:
+		return d.Origin() == s.origin && d.Name == s.name
+	}
+	return s.weak.Value() == d
+}
 
 // cachedPlan is a plan together with the state on which it depends.
 type cachedPlan struct {
 	plan      any
-	snaps     []snapshot // the current database's first
+	snaps     []Snapshot // the current database's first
 	local     []*catalog.Table
 	database  int
 	schema    string
@@ -100,7 +152,7 @@ type cachedPlan struct {
 type ShapeKey struct {
 	Node     syntax.Node
 	Level    int
-	Database snapshot // in which the types were resolved
+	Database Snapshot // in which the types were resolved
 	// Source is the caller's table behind a table-valued parameter, otherwise nil.
 	Source *catalog.Table
 }
@@ -108,7 +160,7 @@ type ShapeKey struct {
 // ScopeKey identifies the types of a unit's variables. The types may be alias types of the
 // database.
 type ScopeKey struct {
-	Database snapshot
+	Database Snapshot
 	Schema   string
 }
 
@@ -248,6 +300,7 @@ func Procedure(p *catalog.Procedure) (*Unit, error) {
 			return nil, mserr.NotSupported("the stored text of procedure %s", p.Name)
 		}
 		u := &Unit{Body: proc.Body, Params: proc.Params}
+		u.Share(&p.Module)
 		return u, u.Check(nil)
 	})
 	if err != nil {
@@ -270,9 +323,10 @@ type Scope interface {
 
 // Find returns a cached plan that fits the session's view, or nil.
 func (u *Unit) Find(s *session.Session, sc Scope, key PlanKey) any {
-	u.mu.Lock()
-	variants := u.plans[key]
-	u.mu.Unlock()
+	r := u.resultsOf(s.DatabaseByID(s.DatabaseID).Origin())
+	r.mu.Lock()
+	variants := r.plans[key]
+	r.mu.Unlock()
 	for i := len(variants) - 1; i >= 0; i-- {
 		if p := variants[i]; p.fits(s, sc) {
 			return p.plan
@@ -289,7 +343,7 @@ func (p *cachedPlan) fits(s *session.Session, sc Scope) bool {
 		return false
 	}
 	for _, snap := range p.snaps {
-		if d := snap.Value(); d == nil || s.DatabaseByID(d.ID) != d {
+		if !snap.is(s.DatabaseByID(snap.id)) {
 			return false
 		}
 	}
@@ -316,23 +370,24 @@ func (u *Unit) Keep(s *session.Session, sc Scope, key PlanKey, compiled any, nee
 		return
 	}
 	if d := s.DatabaseByID(s.DatabaseID); d != nil {
-		p.snaps = append(p.snaps, weak.Make(d))
+		p.snaps = append(p.snaps, SnapshotOf(d))
 	}
 	for _, d := range needs.Snapshots {
-		p.snaps = append(p.snaps, weak.Make(d))
+		p.snaps = append(p.snaps, SnapshotOf(d))
 	}
 	p.local, needs.Snapshots = needs.Local, nil
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.plans == nil {
-		u.plans = map[PlanKey][]*cachedPlan{}
+	r := u.resultsOf(s.DatabaseByID(s.DatabaseID).Origin())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.plans == nil {
+		r.plans = map[PlanKey][]*cachedPlan{}
 	}
-	if len(u.plans) >= maxPlans && u.plans[key] == nil {
+	if len(r.plans) >= maxPlans && r.plans[key] == nil {
 		return
 	}
 	u.bytes.Add(planBytes)
 	var variants []*cachedPlan
-	for _, old := range u.plans[key] {
+	for _, old := range r.plans[key] {
 		// Plans for an older version of this database will never fit again.
 		if old.database != p.database || len(old.snaps) == 0 || len(p.snaps) == 0 || old.snaps[0] == p.snaps[0] {
 			variants = append(variants, old)
@@ -341,15 +396,16 @@ func (u *Unit) Keep(s *session.Session, sc Scope, key PlanKey, compiled any, nee
 	if len(variants) >= maxVariants {
 		variants = variants[1:]
 	}
-	u.plans[key] = append(variants, p)
+	r.plans[key] = append(variants, p)
 }
 
 // Shape returns the cached definition of a table, or the one that build returns, which is then
 // cached.
 func (u *Unit) Shape(key ShapeKey, build func() (*catalog.Table, error)) (*catalog.Table, error) {
-	u.mu.Lock()
-	t := u.shapes[key]
-	u.mu.Unlock()
+	r := u.resultsOf(key.Database.origin)
+	r.mu.Lock()
+	t := r.shapes[key]
+	r.mu.Unlock()
 	if t != nil {
 		return t, nil
 	}
@@ -357,21 +413,25 @@ func (u *Unit) Shape(key ShapeKey, build func() (*catalog.Table, error)) (*catal
 	if err != nil {
 		return nil, err
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.shapes) > 4*maxVariants || u.shapes == nil {
-		u.shapes = map[ShapeKey]*catalog.Table{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.shapes) > 4*maxVariants || r.shapes == nil {
+		r.shapes = map[ShapeKey]*catalog.Table{}
 	}
-	u.shapes[key] = t
+	if first := r.shapes[key]; first != nil {
+		return first, nil // plans refer to it
+	}
+	r.shapes[key] = t
 	return t, nil
 }
 
 // Types returns the cached types of the variables, or those that build returns. They are cached if
 // they are complete: no cache keeps a cancellation.
 func (u *Unit) Types(key ScopeKey, build func() (vt *VarTypes, complete bool)) *VarTypes {
-	u.mu.Lock()
-	vt := u.scopes[key]
-	u.mu.Unlock()
+	r := u.resultsOf(key.Database.origin)
+	r.mu.Lock()
+	vt := r.scopes[key]
+	r.mu.Unlock()
 	if vt != nil {
 		return vt
 	}
@@ -379,27 +439,31 @@ func (u *Unit) Types(key ScopeKey, build func() (vt *VarTypes, complete bool)) *
 	if !complete {
 		return vt
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.scopes) > maxVariants || u.scopes == nil {
-		u.scopes = map[ScopeKey]*VarTypes{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.scopes) > maxVariants || r.scopes == nil {
+		r.scopes = map[ScopeKey]*VarTypes{}
 	}
-	u.scopes[key] = vt
+	r.scopes[key] = vt
 	return vt
 }
 
 // Compound returns the expression "@v op x" of a compound assignment. The unit caches it.
 func (u *Unit) Compound(st *syntax.SetVarStmt) syntax.Expr {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if e, ok := u.compounds[st]; ok {
+	r := &u.own
+	if u.shared != nil { // the plans of the expression are there, too
+		r = u.shared
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, ok := r.compounds[st]; ok {
 		return e
 	}
-	if u.compounds == nil {
-		u.compounds = map[*syntax.SetVarStmt]syntax.Expr{}
+	if r.compounds == nil {
+		r.compounds = map[*syntax.SetVarStmt]syntax.Expr{}
 	}
 	e := &syntax.BinaryExpr{Op: st.Op, X: &syntax.VarRef{Name: st.Name}, Y: &syntax.ParenExpr{X: st.Value}}
-	u.compounds[st] = e
+	r.compounds[st] = e
 	return e
 }
 
