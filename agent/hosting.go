@@ -16,6 +16,8 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -81,12 +83,12 @@ func New(
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
-	var other *controldb.SchemaVersionError
+	var other *dberror.SchemaVersionError
 	err := Await(ctx, h.cfg.Alive, h.log, func(ctx context.Context) (err error) {
-		if other, err = h.store.CheckAgent(ctx); err != nil {
+		if other, err = installed.On(h.store).CheckAgent(ctx); err != nil {
 			return err
 		}
-		return h.store.CheckRowVersions(ctx)
+		return doctor.On(h.store).CheckRowVersions(ctx)
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -231,7 +233,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 // may take at most the length of a lease, because a later answer would be for a term that has
 // expired.
 func (h *Hosting) startTerm(ctx context.Context) (term controldb.Term, asked time.Time, err error) {
-	if _, err := h.store.CheckAgent(ctx); err != nil {
+	if _, err := installed.On(h.store).CheckAgent(ctx); err != nil {
 		return term, asked, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Lease)

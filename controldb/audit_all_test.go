@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/jobs/secret"
 	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets"
@@ -157,9 +158,9 @@ VALUES (1, N'r', N'NoAgent', N'Warning', N'control', N'ControlDatabase', N's', N
 		{"sp_set_job_agent", `N'a'`, "sp_set_job_agent|JobAgent|a|A", nil},
 		{"sp_disable_job_agent", "", "sp_disable_job_agent|JobAgent|a|BA", func(ctx context.Context) error {
 			c.exec(t, `UPDATE jobs_internal.job_agent SET state = N'Ready', operation_id = NULL; DELETE FROM jobs_internal.job_agent_operations;`)
-			return c.DisableJobAgent(ctx, "r")
+			return account.On(c.Store).Disable(ctx, "r")
 		}},
-		{"sp_enable_job_agent", "", "sp_enable_job_agent|JobAgent|a|BA", c.EnableJobAgent},
+		{"sp_enable_job_agent", "", "sp_enable_job_agent|JobAgent|a|BA", account.On(c.Store).Enable},
 		{"sp_delete_job_agent", `N'a'`, "sp_delete_job_agent|JobAgent|a|B", nil},
 		{"sp_pause_control_database", `N'r'`, "sp_pause_control_database|ControlDatabase||BA", nil},
 		{"sp_after_restore", "", "sp_after_restore|ControlDatabase||BA", nil},

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -54,11 +56,11 @@ func TestModesAreNoRuns(t *testing.T) {
 		found, err := c.FindJobs(ctx, controldb.JobFilter{Failed: true}, controldb.Page[string]{})
 		require.NoError(t, err)
 		require.Empty(t, found)
-		recent, err := c.RecentRuns(ctx, 7, 10, 10)
+		recent, err := summary.On(c.Store).RecentRuns(ctx, 7, 10, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, recent.Jobs)
 		require.Len(t, recent.Runs, 1)
-		failures, err := c.Failures(ctx, 1)
+		failures, err := summary.On(c.Store).Failures(ctx, 1)
 		require.NoError(t, err)
 		require.Empty(t, failures.Errors)
 		outcomes, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Top: 10, Jobs: 10})
@@ -73,7 +75,7 @@ func TestModesAreNoRuns(t *testing.T) {
 		require.Equal(t, []string{"Succeeded"}, c.rows(t, "SELECT lifecycle FROM jobs.target_last_runs;"))
 
 		c.exec(t, "UPDATE jobs_internal.job_executions SET end_time = DATEADD(SECOND, -30, end_time), start_time = DATEADD(SECOND, -30, start_time), create_time = DATEADD(SECOND, -30, create_time);")
-		counts, err := c.RunCounts(ctx, time.Now().Add(-time.Hour))
+		counts, err := measure.On(c.Store).RunCounts(ctx, time.Now().Add(-time.Hour))
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"Succeeded": 1}, counts.Ended)
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -194,7 +195,7 @@ func TestMigrateSecrets(t *testing.T) {
 	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		k := newSecretKey(t)
 		require.NoError(t, c.AddSecretKey(t.Context(), k.Public()))
 		require.NoError(t, c.SetSecret(t.Context(), "a", c.seal(t, "a", "value", 1, k), 1))

@@ -167,6 +167,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // it is not configured.
 func (s *Store) ServerName() string { return s.serverName }
 
+// Program returns the version of this program, which deployments record; see [Config].
+func (s *Store) Program() string { return s.program }
+
 // Instance returns the control database's own names, so that a resolver can exclude it from
 // targets.
 func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {

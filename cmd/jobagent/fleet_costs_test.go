@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -43,7 +44,7 @@ func TestFleetCosts(t *testing.T) {
 		"due_schedules":         func() error { _, err := f.store.DueSchedules(ctx, 500); return err },
 		"evaluate_alerts":       func() error { _, err := f.store.EvaluateAlerts(ctx, 4*time.Second); return err },
 		"register_targets":      func() error { _, err := f.store.RegisterTargets(ctx); return err },
-		"read the job agent":    func() error { _, err := f.store.JobAgent(ctx); return err },
+		"read the job agent":    func() error { _, err := account.On(f.store).Read(ctx); return err },
 		"claim_alert_deliveries": func() error {
 			_, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: uuid.New(), Types: "Http", Max: 8, Lease: time.Minute})
 			return err

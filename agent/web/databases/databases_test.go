@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
@@ -87,7 +88,7 @@ func TestSearchPage(t *testing.T) {
 	number := int32(8114)
 	f := found{
 		Text: hostile, Jobs: []page.Link{{Text: hostile}}, Databases: []foundDatabase{{FoundTarget: answer().Targets[0]}},
-		Errors: []foundError{{FailureGroup: controldb.FailureGroup{JobName: hostile, Message: hostile, ErrorNumber: &number, Targets: 1}}},
+		Errors: []foundError{{FailureGroup: summary.FailureGroup{JobName: hostile, Message: hostile, ErrorNumber: &number, Targets: 1}}},
 	}
 	html := pagetest.Render(t, files, "search.html", &f)
 	require.NotContains(t, html, "Nothing was found")

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
@@ -46,7 +48,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestAgentsPage(t *testing.T) {
-	d := &agentsData{clock: clock{Now: now, ages: true}, O: controldb.Overview{Now: now, Jobs: 1}, JobAgent: controldb.JobAgent{State: controldb.AgentNone}}
+	d := &agentsData{clock: clock{Now: now, ages: true}, O: summary.Overview{Now: now, Jobs: 1}, JobAgent: account.JobAgent{State: account.AgentNone}}
 	html := render(t, "agents.html", d)
 	require.Contains(t, html, "shown to operators")
 	require.NotContains(t, html, "agents-list")
@@ -63,8 +65,8 @@ func TestAgentsPage(t *testing.T) {
 		{Host: "killed", EndReason: "Replaced", ExpiresAt: now.Add(-2 * time.Hour)},
 	}
 	d.Tasks = []controldb.AgentTask{{Kind: "Run", JobName: hostile, StepName: hostile, Server: hostile, Database: hostile, Host: hostile, Attempt: 2, ClaimedAt: now}}
-	d.JobAgent = controldb.JobAgent{State: controldb.AgentDisabled, Name: hostile, Reason: hostile, Disabler: hostile, Capacity: 9}
-	d.Operations = []controldb.JobAgentOperation{{Kind: controldb.OperationDrop, Agent: hostile, ErrorMessage: hostile, Status: "InProgress", ActiveRuns: 3, StartTime: now}}
+	d.JobAgent = account.JobAgent{State: account.AgentDisabled, Name: hostile, Reason: hostile, Disabler: hostile, Capacity: 9}
+	d.Operations = []account.Operation{{Kind: account.OperationDrop, Agent: hostile, ErrorMessage: hostile, Status: "InProgress", ActiveRuns: 3, StartTime: now}}
 	html = render(t, "agents.html", d)
 	requireHarmless(t, html)
 	for _, want := range []string{"TSql, Http", "terms in 24 h", "protocol 1", "ended", "session 61", "Deletion of", "live agents have different engines", "another instant on another agent", "1\u00a0h ago", "2\u00a0h ago"} {
@@ -85,16 +87,16 @@ func TestLongListsAreCut(t *testing.T) {
 
 func TestLimitsPage(t *testing.T) {
 	id := 1
-	d := &limitsData{Cut: true, Steps: []controldb.LimitedJob{{Description: hostile, JobName: hostile, Max: 2, Used: 2, Full: true, Waiting: 5}}}
+	d := &limitsData{Cut: true, Steps: []summary.LimitedJob{{Description: hostile, JobName: hostile, Max: 2, Used: 2, Full: true, Waiting: 5}}}
 	for _, l := range []controldb.Limit{
 		{Limit: model.Limit{Scope: model.LimitJob, Name: hostile, Max: 3}, Running: 3}, {Limit: model.Limit{Scope: model.LimitServer, Name: "*", Max: 10}, Running: 30},
 		{Limit: model.Limit{Scope: model.LimitElasticPool, Name: "p", Server: "s", Max: 1}}, {Limit: model.Limit{Scope: model.LimitAgent, Name: "*", Max: 100}, Running: 5},
 	} {
-		d.Limits = append(d.Limits, limitData{LimitWithID: controldb.LimitWithID{ID: id, Limit: l}})
+		d.Limits = append(d.Limits, limitData{LimitWithID: summary.LimitWithID{ID: id, Limit: l}})
 	}
 	require.True(t, d.Limits[0].Full())
 	require.False(t, d.Limits[1].Full(), "no server is at its limit")
-	d.Limits[1].Uses = []controldb.LimitedJob{{LimitID: &id, Description: "limit of server 's'", JobName: hostile, Max: 10, Used: 10, Running: 4, Waiting: 8, Full: true}}
+	d.Limits[1].Uses = []summary.LimitedJob{{LimitID: &id, Description: "limit of server 's'", JobName: hostile, Max: 10, Used: 10, Running: 4, Waiting: 8, Full: true}}
 	require.True(t, d.Limits[1].Full())
 	require.Equal(t, []bool{false, true, false, false}, []bool{d.Limits[0].Each(), d.Limits[1].Each(), d.Limits[2].Each(), d.Limits[3].Each()})
 	html := render(t, "limits.html", d)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 // A data directory is migrated if its control database has the procedures of another version, as
@@ -25,13 +26,13 @@ func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE jobs_internal.code_objects SET sha256 = REPLICATE('0', 64) WHERE name = N'jobs.sp_stop_job';")
 	require.NoError(t, err)
-	require.Error(t, server.Store.Verify(t.Context()))
+	require.Error(t, installed.On(server.Store).Verify(t.Context()))
 	require.NoError(t, db.Close())
 	require.NoError(t, server.Close())
 
 	server, err = embedded.Start(t.Context(), dir, "127.0.0.1:0", password, "disable", zap.NewNop())
 	require.NoError(t, err)
-	require.NoError(t, server.Store.Verify(t.Context()))
+	require.NoError(t, installed.On(server.Store).Verify(t.Context()))
 	require.NoError(t, server.Close())
 }
 
