@@ -49,9 +49,9 @@ const (
 // errQuestionCanceled means that somebody has canceled the question.
 var errQuestionCanceled = errors.New("the question was canceled")
 
-// questions asks the databases of target groups what people have asked through the control
+// questionRunner asks the databases of target groups what people have asked through the control
 // database (sql/DESIGN.md, "Questions").
-type questions struct {
+type questionRunner struct {
 	store *controldb.Store
 	term  controldb.TermID
 	// termCtx ends with the term.
@@ -62,17 +62,17 @@ type questions struct {
 	wake chan struct{}
 }
 
-func newQuestions(store *controldb.Store, term controldb.TermID, termCtx context.Context, tools Tools, log *zap.Logger) *questions {
-	return &questions{
+func newQuestions(store *controldb.Store, term controldb.TermID, termCtx context.Context, tools Tools, log *zap.Logger) *questionRunner {
+	return &questionRunner{
 		store: store, term: term, termCtx: termCtx, tools: tools,
 		log: log.With(zap.String(keyService, "questions")), wake: make(chan struct{}, 1),
 	}
 }
 
-func (q *questions) name() string { return "questions" }
+func (q *questionRunner) name() string { return "questions" }
 
 // run claims and carries out questions, whenever wake has a value, until ctx is done.
-func (q *questions) run(ctx context.Context, ready func()) error {
+func (q *questionRunner) run(ctx context.Context, ready func()) error {
 	ready()
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -106,7 +106,7 @@ func (q *questions) run(ctx context.Context, ready func()) error {
 }
 
 // carryOut asks one question and records the answers.
-func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuestion) {
+func (q *questionRunner) carryOut(ctx context.Context, claim *controldb.ClaimedQuestion) {
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(q.termCtx, func() { stop(ErrTermLost) })()
@@ -114,7 +114,7 @@ func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuesti
 		claimed()
 	}
 	a := &answering{
-		questions: q, claim: claim, stop: stop, rows: make(chan controldb.RecordedRow), shapes: map[string]int{},
+		questionRunner: q, claim: claim, stop: stop, rows: make(chan controldb.RecordedRow), shapes: map[string]int{},
 		log: q.log.With(zap.Int64(keyQuestionID, claim.ID)),
 	}
 	a.log.Info("asking a question")
@@ -136,7 +136,7 @@ func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuesti
 
 // answering is a question that is being asked. It is the sink of the answers.
 type answering struct {
-	*questions
+	*questionRunner
 	claim *controldb.ClaimedQuestion
 	// stop ends the question.
 	stop context.CancelCauseFunc

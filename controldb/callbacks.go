@@ -53,7 +53,7 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 	}
 	list := make([]sendJSON, 0, len(sends))
 	for _, a := range sends {
-		j := sendJSON{TaskID: a.Task, Attempt: a.Attempt, ClaimID: claimText(a.Claim)}
+		j := sendJSON{TaskID: a.Task, Attempt: a.Attempt, ClaimID: call.ClaimText(a.Claim)}
 		if a.Callback != nil {
 			j.TokenHash = hex.EncodeToString(a.Callback[:])
 		}
@@ -68,7 +68,7 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 	}
 	var refusals []Refusal
 	err = s.conn.Query(ctx, "begin to send",
-		forTerm(call.New("jobs_internal.begin_send"), term).In("sends", string(text)),
+		ForTerm(call.New("jobs_internal.begin_send"), term).In("sends", string(text)),
 		call.Into(&refusals))
 	return refusals, err
 }

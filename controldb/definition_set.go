@@ -39,7 +39,7 @@ func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions
 		case len(jobNames) == 0:
 			w.Add("1 = 0")
 		default:
-			in(w, column, jobNames)
+			call.In(w, column, jobNames)
 		}
 	}
 	for _, read := range []func() error{

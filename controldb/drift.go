@@ -64,7 +64,7 @@ type ReadSchema struct {
 // RecordDrift records the schema of a database, and says whether it is as it should be, with a
 // message. It returns [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) RecordDrift(ctx context.Context, term TermID, r ReadSchema) (verdict DriftVerdict, message string, err error) {
-	c := forTerm(call.New("jobs_internal.record_drift"), term).
+	c := ForTerm(call.New("jobs_internal.record_drift"), term).
 		In("task_id", int64(r.Task)).In("attempt", int64(r.Attempt)).
 		In("target_id", r.Target.ID).In("server_name", r.Target.Server).In("database_name", r.Target.Database).
 		In("options", r.Options).In("fingerprint", r.Fingerprint[:]).In("objects", int64(r.Objects)).
@@ -251,7 +251,7 @@ func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {
 func (s *Store) DriftBaseline(ctx context.Context, name string) ([]DriftBaseline, error) {
 	const op = "read the baseline of schemas"
 	list, err := call.SelectAll[DriftBaseline](ctx, s.conn, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
-	_, err = onlyRow(list, err, op, dberror.ErrBaselineNotFound)
+	_, err = call.OnlyRow(list, err, op, dberror.ErrBaselineNotFound)
 	return list, err
 }
 

@@ -87,7 +87,7 @@ ORDER BY job_name, trigger_name;`, jobName)
 // of this name.
 func (s *Store) JobTrigger(ctx context.Context, jobName, name string) (JobTrigger, error) {
 	list, err := call.SelectAll[JobTrigger](ctx, s.conn, "read trigger", jobTriggerColumns+"\nWHERE job_name = @p1 AND trigger_name = @p2;", jobName, name)
-	return onlyRow(list, err, "read trigger", dberror.ErrTriggerNotFound)
+	return call.OnlyRow(list, err, "read trigger", dberror.ErrTriggerNotFound)
 }
 
 const jobTriggerColumns = `SELECT job_name, job_id, trigger_name, trigger_id, enabled, run_when, targets, upstream_jobs, waiting, created_time, updated_time

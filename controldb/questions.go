@@ -176,7 +176,7 @@ type ClaimedQuestion struct {
 func (s *Store) ClaimQuestion(ctx context.Context, term TermID) (*ClaimedQuestion, error) {
 	var found []ClaimedQuestion
 	var paused []uuid.UUID
-	err := s.conn.Query(ctx, "claim a question", forTerm(call.New("jobs_internal.claim_question"), term), call.Into(&found), call.Into(&paused))
+	err := s.conn.Query(ctx, "claim a question", ForTerm(call.New("jobs_internal.claim_question"), term), call.Into(&found), call.Into(&paused))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ type RecordedError struct {
 // RecordAnswers records answers, and says whether the agent may go on. It returns
 // [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) RecordAnswers(ctx context.Context, term TermID, a RecordedAnswers) (verdict AnswerVerdict, err error) {
-	c := forTerm(call.New("jobs_internal.record_answers"), term).In("question_id", a.Question).
+	c := ForTerm(call.New("jobs_internal.record_answers"), term).In("question_id", a.Question).
 		In("answered", int64(a.Answered)).In("failed", int64(a.Failed)).In("paused", int64(a.Paused)).
 		In("is_cut", a.Cut).In("is_ended", a.Ended).OptText("error", a.Error)
 	call.Opt(c, "targets", a.Targets)

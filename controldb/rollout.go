@@ -251,7 +251,7 @@ func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) (
 		w.Add("v.ended_at IS NULL")
 	}
 	if len(f.States) > 0 {
-		in(w, "v.state", f.States)
+		call.In(w, "v.state", f.States)
 	}
 	if p.After != nil {
 		at := call.Datetime2(p.After.Created)
@@ -260,14 +260,14 @@ func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) (
 	return call.SelectAll[Rollout](ctx, s.conn, "list roll-outs", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version, v.state,
     v.wave, v.waves, v.wave_name, v.targets, v.succeeded, v.failed, v.unknown, v.unreached, v.left_out, v.created_at, v.started_by, v.paused_at, v.paused_by,
     v.pause_reason, v.reason, v.deadline_at, v.next_event, v.next_event_at, v.undo_of, v.undo_job_name, v.ended_at
-FROM jobs.rollouts AS v`+w.Text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.Text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.Args...)
+FROM jobs.rollouts AS v`+w.Text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.Text(w)+"\nOPTION (RECOMPILE, "+call.SmallGrant+");", w.Args...)
 }
 
 // Rollout reads a roll-out by the ID of its run. The error is [ErrRolloutNotFound] if the run is no
 // roll-out, or does not exist.
 func (s *Store) Rollout(ctx context.Context, id uuid.UUID) (Rollout, error) {
 	list, err := s.Rollouts(ctx, RolloutFilter{ID: id}, Page[RunKey]{Top: 1})
-	return onlyRow(list, err, "read the roll-out", ErrRolloutNotFound)
+	return call.OnlyRow(list, err, "read the roll-out", ErrRolloutNotFound)
 }
 
 const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targets, v.max_parallelism, v.pace, v.bake_seconds, v.approval,
@@ -307,7 +307,7 @@ func (s *Store) RolloutTargets(
 		w.Add("v.wave = %s", *f.Wave)
 	}
 	if len(f.States) > 0 {
-		in(w, "v.state", f.States)
+		call.In(w, "v.state", f.States)
 	}
 	if f.Probed {
 		w.Add("(v.probe_rows IS NOT NULL OR v.probe_before IS NOT NULL)")
@@ -367,7 +367,7 @@ INNER JOIN placed AS p ON p.target_id = v.target_id
 WHERE v.job_execution_id = @p1
     AND p.lifecycle IN (N'Failed', N'TimedOut', N'Canceled')
 ORDER BY v.wave, v.place, v.target_id
-OPTION (RECOMPILE, `+smallGrant+`);`, mssqldb.UniqueIdentifier(rollout), top)
+OPTION (RECOMPILE, `+call.SmallGrant+`);`, mssqldb.UniqueIdentifier(rollout), top)
 }
 
 // RolloutUsual returns the median duration of the targets of earlier runs of a roll-out's job: of
@@ -398,8 +398,8 @@ placed AS (
 )
 SELECT COALESCE(MAX(CASE WHEN p.place = (p.n + 1) / 2 THEN p.duration_ms END), -1) AS usual_ms
 FROM placed AS p
-OPTION (RECOMPILE, `+smallGrant+`);`, mssqldb.UniqueIdentifier(rollout))
-	ms, err := onlyRow(list, err, "read usual durations", ErrRolloutNotFound)
+OPTION (RECOMPILE, `+call.SmallGrant+`);`, mssqldb.UniqueIdentifier(rollout))
+	ms, err := call.OnlyRow(list, err, "read usual durations", ErrRolloutNotFound)
 	return time.Duration(ms) * time.Millisecond, err
 }
 

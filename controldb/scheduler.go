@@ -43,7 +43,7 @@ FROM jobs.job_collections`+w.Text()+"\nORDER BY job_collection_name"+p.Text(w)+"
 // JobCollection returns a job collection, or [dberror.ErrCollectionNotFound].
 func (s *Store) JobCollection(ctx context.Context, name string) (JobCollection, error) {
 	list, err := call.SelectAll[JobCollection](ctx, s.conn, "read job collection", jobCollectionQuery, name)
-	return onlyRow(list, err, "read job collection", dberror.ErrCollectionNotFound)
+	return call.OnlyRow(list, err, "read job collection", dberror.ErrCollectionNotFound)
 }
 
 const jobCollectionQuery = `SELECT ` + jobCollectionColumns + `
@@ -72,14 +72,14 @@ func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (P
 	c.OptText("max_recurrence_frequency", spec.MaxRecurrenceFrequency)
 	call.Opt(c, "max_recurrence_interval", spec.MaxRecurrenceInterval)
 	c.OptText("tags", spec.Tags)
-	return put[JobCollection](ctx, s, "set job collection", c, spec.IfMatch, jobCollectionQuery, spec.Name)
+	return PutObject[JobCollection](ctx, s.conn, "set job collection", c, spec.IfMatch, jobCollectionQuery, spec.Name)
 }
 
 // EnableJobCollection enables or disables a job collection: its jobs' schedules are paused, and
 // those that were paused so are resumed. It returns the collection as the call left it.
 func (s *Store) EnableJobCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) (JobCollection, error) {
 	c := call.New("jobs.sp_enable_job_collection").In("job_collection_name", name).In("enabled", enabled)
-	return left[JobCollection](ctx, s, "enable job collection", call.Opt(c, "if_match", ifMatch).Read(jobCollectionQuery, name))
+	return call.Left[JobCollection](ctx, s.conn, "enable job collection", call.Opt(c, "if_match", ifMatch).Read(jobCollectionQuery, name))
 }
 
 // DeleteJobCollection deletes a job collection with its jobs and their history.
@@ -166,7 +166,7 @@ FROM jobs.scheduler_jobs`+w.Text()+"\nORDER BY job_name"+p.Text(w)+"\nOPTION (RE
 // SchedulerJob returns a job of a job collection, or [dberror.ErrSchedulerJobNotFound].
 func (s *Store) SchedulerJob(ctx context.Context, collection, name string) (SchedulerJob, error) {
 	list, err := call.SelectAll[SchedulerJob](ctx, s.conn, "read job of a collection", schedulerJobQuery, collection, name)
-	return onlyRow(list, err, "read job of a collection", dberror.ErrSchedulerJobNotFound)
+	return call.OnlyRow(list, err, "read job of a collection", dberror.ErrSchedulerJobNotFound)
 }
 
 const schedulerJobQuery = `SELECT ` + schedulerJobColumns + `
@@ -221,14 +221,14 @@ func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (Put
 		c.In("gap_seconds", spec.Gap)
 	}
 	c.In("quotas", !spec.NoQuotas)
-	return put[SchedulerJob](ctx, s, "set job of a collection", c, spec.IfMatch, schedulerJobQuery, spec.Collection, spec.Name)
+	return PutObject[SchedulerJob](ctx, s.conn, "set job of a collection", c, spec.IfMatch, schedulerJobQuery, spec.Collection, spec.Name)
 }
 
 // EnableSchedulerJob enables or disables a job of a job collection, and returns the job as the call
 // left it.
 func (s *Store) EnableSchedulerJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) (SchedulerJob, error) {
 	c := call.New("jobs.sp_enable_scheduler_job").In("job_collection_name", collection).In("job_name", name).In("enabled", enabled)
-	return left[SchedulerJob](ctx, s, "enable job of a collection", call.Opt(c, "if_match", ifMatch).Read(schedulerJobQuery, collection, name))
+	return call.Left[SchedulerJob](ctx, s.conn, "enable job of a collection", call.Opt(c, "if_match", ifMatch).Read(schedulerJobQuery, collection, name))
 }
 
 // RunSchedulerJob starts a run of a job of a job collection. id is the id of the run: if a run of

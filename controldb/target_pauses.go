@@ -30,7 +30,7 @@ FROM jobs.target_pauses`
 // not paused.
 func (s *Store) TargetPause(ctx context.Context, target uuid.UUID) (TargetPause, error) {
 	list, err := call.SelectAll[TargetPause](ctx, s.conn, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
-	return onlyRow(list, err, "read the pause of a database", dberror.ErrTargetNotPaused)
+	return call.OnlyRow(list, err, "read the pause of a database", dberror.ErrTargetNotPaused)
 }
 
 // TargetPauses lists the databases that are paused now, in the order of their IDs.

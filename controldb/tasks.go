@@ -209,7 +209,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		tasks   []taskRow
 		members []memberRow
 	)
-	c := forTerm(call.New("jobs_internal.controller_pass"), req.Term).
+	c := ForTerm(call.New("jobs_internal.controller_pass"), req.Term).
 		In("max_tasks", int64(req.MaxTasks)).In("max_concurrent_targets", int64(req.MaxConcurrentTargets))
 	if req.LastTask != nil {
 		c.In("last_task_id", int64(*req.LastTask))
@@ -524,17 +524,9 @@ func transient(e targets.ErrorDetail) *bool {
 // returned is complete_tasks' spelling of targets.NotSent.
 const returned = "Returned"
 
-// claimText returns the form of a claim in JSON; empty for none.
-func claimText(claim uuid.UUID) string {
-	if claim == uuid.Nil {
-		return ""
-	}
-	return claim.String()
-}
-
 func (o Outcome) json() outcomeJSON {
 	j := outcomeJSON{
-		TaskID: o.Task, Attempt: o.Attempt, ClaimID: claimText(o.Claim), Outcome: string(o.Outcome), Message: o.Message,
+		TaskID: o.Task, Attempt: o.Attempt, ClaimID: call.ClaimText(o.Claim), Outcome: string(o.Outcome), Message: o.Message,
 		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
 		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
 		Unknown: o.Unknown && o.Outcome == targets.TimedOut,
@@ -583,7 +575,7 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 	}
 	var refusals []Refusal
 	err = s.conn.Query(ctx, "complete tasks",
-		forTerm(call.New("jobs_internal.complete_tasks"), term).In("outcomes", string(text)),
+		ForTerm(call.New("jobs_internal.complete_tasks"), term).In("outcomes", string(text)),
 		call.Into(&refusals))
 	return refusals, err
 }
@@ -636,7 +628,7 @@ type targetJSON struct {
 // outcome. When the term has ended, the error is [dberror.ErrTermEnded].
 func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
 	begin := func() *call.Call {
-		c := forTerm(call.New("jobs_internal.complete_resolution"), term).In("task_id", int64(task)).
+		c := ForTerm(call.New("jobs_internal.complete_resolution"), term).In("task_id", int64(task)).
 			In("attempt", int64(r.Attempt)).In("elapsed_ms", r.Elapsed.Milliseconds())
 		if r.Claim != uuid.Nil {
 			c.In("claim_id", r.Claim)

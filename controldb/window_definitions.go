@@ -39,7 +39,7 @@ FROM jobs.target_windows`
 // none has this name.
 func (s *Store) TargetWindow(ctx context.Context, name string) (TargetWindow, error) {
 	list, err := call.SelectAll[TargetWindow](ctx, s.conn, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
-	return onlyRow(list, err, "read the window of databases", dberror.ErrTargetWindowNotFound)
+	return call.OnlyRow(list, err, "read the window of databases", dberror.ErrTargetWindowNotFound)
 }
 
 // TargetWindows lists the windows of databases by their names.

@@ -203,7 +203,7 @@ SELECT @status;`, deployLockTimeout)
 		if err != nil {
 			return dberror.Translate(op, err)
 		}
-		return &doctor.UnfitError{finding}
+		return &doctor.UnfitError{Finding: finding}
 	}
 	if err != nil {
 		return dberror.Translate(op, err)
