@@ -296,8 +296,8 @@ type RunKey struct {
 	ID      uuid.UUID
 }
 
-// add adds the condition that a run of the view v is behind the key, unless that is nil.
-func (k *RunKey) add(w *call.Filter) {
+// Add adds the condition that a run of the view v is behind the key, unless that is nil.
+func (k *RunKey) Add(w *call.Filter) {
 	if k != nil {
 		at := call.Datetime2(k.Created)
 		w.Add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(k.ID))
@@ -326,7 +326,7 @@ type StepRunKey struct {
 // the key, unless that is nil.
 const placeOrder = "\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"
 
-func (k *StepRunKey) add(w *call.Filter) {
+func (k *StepRunKey) Add(w *call.Filter) {
 	if k == nil {
 		return
 	}
@@ -375,6 +375,6 @@ func (s *Store) TargetRuns(
 		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
 	}
 	f.add(w)
-	p.After.add(w)
+	p.After.Add(w)
 	return call.SelectAll[StepRun](ctx, s.conn, "list targets of a run", `SELECT `+stepRunColumns+w.Text()+placeOrder+p.Text(w)+"\nOPTION ("+call.SmallGrant+");", w.Args...)
 }

@@ -85,7 +85,7 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, er
 		q.Lifecycles = nil
 	}
 	q.RunFilter.add(w)
-	p.After.add(w)
+	p.After.Add(w)
 	const order = "\nORDER BY v.create_time DESC, v.job_execution_id"
 	rows := "SELECT " + runColumns + "\nFROM jobs.job_executions AS v" + w.Text()
 	behind := &call.Filter{Args: w.Args}

@@ -159,7 +159,7 @@ func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter
 	if f.Target != uuid.Nil {
 		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
 	}
-	f.After.add(w)
+	f.After.Add(w)
 	columns, order := runTargetColumns, placeOrder
 	if f.Message > 0 {
 		columns = strings.Replace(columns, "v.last_message", fmt.Sprintf("LEFT(v.last_message, %d) AS last_message", f.Message), 1)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
-	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -132,22 +131,6 @@ func (s *Store) SetCredential(ctx context.Context, name, username, sealed string
 func (s *Store) DeleteCredential(ctx context.Context, name string, ifMatch *int64) error {
 	c := call.New("jobs.sp_delete_credential").In("credential_name", name)
 	return s.conn.Exec(ctx, "delete credential", call.Opt(c, "if_match", ifMatch))
-}
-
-// SealedCredential is a stored credential with its sealed password.
-type SealedCredential struct {
-	Username string
-	Secret   SealedSecret
-}
-
-// SealedCredential reads a stored credential; only agents may. It returns
-// [dberror.ErrCredentialNotFound] when there is none of this name.
-func (s *Store) SealedCredential(ctx context.Context, name string) (SealedCredential, error) {
-	var res SealedCredential
-	err := s.readSealed(ctx, "read credential", call.New("jobs_internal.get_credential").In("name", name), &res.Secret,
-		call.ScanOne(&res.Username))
-	res.Secret.Place.Owner = secret.OwnerCredential
-	return res, err
 }
 
 // PrivateEndpoint is a row of the view jobs.private_endpoints.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
@@ -534,15 +535,15 @@ func TestAcknowledge(t *testing.T) {
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1")
 	lifecycles := string(jobs.Succeeded)
-	require.NoError(t, f.Store.AddAlert(t.Context(), "web ended", controldb.AlertRunEnded, controldb.AlertChange{JobName: &name, Lifecycles: &lifecycles}))
+	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), "web ended", alerting.AlertRunEnded, alerting.Change{JobName: &name, Lifecycles: &lifecycles}))
 	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
-	var list []controldb.Alert
+	var list []alerting.Alert
 	require.Eventually(t, func() bool { // another test may evaluate the rules just now
-		_, err := f.Store.EvaluateAlerts(t.Context(), 0)
+		_, err := alerting.On(f.Store).Evaluate(t.Context(), 0)
 		require.NoError(t, err)
-		list, err = f.Store.Alerts(t.Context(), controldb.AlertFilter{Rule: "web ended"})
+		list, err = alerting.On(f.Store).Alerts(t.Context(), alerting.Filter{Rule: "web ended"})
 		require.NoError(t, err)
 		return len(list) > 0
 	}, 30*time.Second, 50*time.Millisecond)
@@ -550,9 +551,9 @@ func TestAcknowledge(t *testing.T) {
 	path := fmt.Sprintf("%s/alerts/%d/acknowledge", base, list[0].ID)
 	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(path).Status)
 	require.Equal(t, http.StatusSeeOther, b.post(path, b.form(path, "note", "on it")).Status)
-	list, err = f.Store.Alerts(t.Context(), controldb.AlertFilter{ID: list[0].ID})
+	list, err = alerting.On(f.Store).Alerts(t.Context(), alerting.Filter{ID: list[0].ID})
 	require.NoError(t, err)
-	require.Equal(t, []any{controldb.AlertAcknowledged, "operator-token", "on it"}, []any{list[0].State, list[0].AcknowledgedBy, list[0].AcknowledgeNote})
+	require.Equal(t, []any{alerting.AlertAcknowledged, "operator-token", "on it"}, []any{list[0].State, list[0].AcknowledgedBy, list[0].AcknowledgeNote})
 	require.Contains(t, b.get(path).Body, "operator-token acknowledged it")
 	a := as(t, f, "reader").get(base + "/alerts")
 	require.Equal(t, http.StatusOK, a.Status)

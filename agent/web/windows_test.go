@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -84,7 +85,7 @@ func TestTriggersPage(t *testing.T) {
 	}
 	add := func(job, name string, upstreams ...string) {
 		t.Helper()
-		require.NoError(t, f.Store.AddJobTrigger(t.Context(), controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: upstreams}))
+		require.NoError(t, triggers.On(f.Store).Add(t.Context(), triggers.Spec{JobName: job, Name: name, Upstreams: upstreams}))
 	}
 	add("graph b", "after <a>", "graph <a>")
 	add("graph c", "both", "graph <a>", "graph b")
@@ -103,5 +104,5 @@ func TestTriggersPage(t *testing.T) {
 	require.Contains(t, author.get(remove).Body, "does not start any more after graph &lt;a&gt; succeeded")
 	require.Equal(t, http.StatusSeeOther, author.post(remove, author.form(remove)).Status)
 	require.Equal(t, http.StatusNotFound, author.get(remove).Status)
-	require.NoError(t, f.Store.DeleteJobTrigger(t.Context(), "graph c", "both"))
+	require.NoError(t, triggers.On(f.Store).Delete(t.Context(), "graph c", "both"))
 }

@@ -90,12 +90,17 @@ var allowed = map[string][]string{
 	"controldb/internal/call": {"controldb/caller", "controldb/dberror", "jobs/model", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The rooms of controldb, each with the calls for one kind of caller.
 	"controldb/account":   {"controldb", "controldb/dberror", "controldb/installed", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
+	"controldb/alerting":  {"controldb", "controldb/internal/call", "controldb/secrets", "jobs/model", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/deploy":    {"controldb", "controldb/dberror", "controldb/doctor", "controldb/installed", "controldb/internal/call", "jobs/tsql", "sql", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "golang.org/x/mod/semver"},
 	"controldb/doctor":    {"controldb", "controldb/dberror", "controldb/identity", "controldb/installed", "controldb/internal/call", "controldb/summary", "jobs/schedule", "jobs/tsql", "sql", "github.com/jmoiron/sqlx/..."},
 	"controldb/identity":  {"controldb", "controldb/dberror", "controldb/installed", "controldb/internal/call", "github.com/google/uuid"},
 	"controldb/installed": {"controldb", "controldb/dberror", "controldb/internal/call", "sql", "github.com/jmoiron/sqlx/..."},
 	"controldb/measure":   {"controldb", "controldb/identity", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
+	"controldb/sap":       {"controldb", "controldb/internal/call", "jobs/action", "github.com/google/uuid"},
+	"controldb/scheduler": {"controldb", "controldb/dberror", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
+	"controldb/secrets":   {"controldb", "controldb/dberror", "controldb/internal/call", "jobs/secret", "github.com/google/uuid", "github.com/jmoiron/sqlx/..."},
 	"controldb/summary":   {"controldb", "controldb/account", "controldb/internal/call", "jobs", "github.com/google/uuid"},
+	"controldb/triggers":  {"controldb", "controldb/dberror", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	// Objects as definitions have them: jobs as code, and the forms of the dashboard.
 	"controldb/definition": {"controldb", "jobs/manifest", "jobs/model", "targets", "github.com/google/uuid"},
 	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid", "golang.org/x/mod/semver"},
@@ -107,13 +112,13 @@ var allowed = map[string][]string{
 	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
 	"agent/accounts":             {"controldb", "controldb/account", "controldb/caller", "controldb/dberror", "controldb/deploy", "controldb/installed", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/internal/callback", "agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "controldb/dberror", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/message", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/message", "controldb/secrets", "controldb/triggers", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"controldb/installed", "agent/rest", "agent/rest/internal/...", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "jobs/...", "github.com/google/uuid"},
 	"agent/rest/scrape":          {"agent/rest", "agent/rest/internal/listen", "go.uber.org/zap"},
-	"agent/rest/sap":             {"golang.org/x/time/rate", "agent/rest", "agent/rest/internal/...", "controldb", "controldb/caller", "controldb/dberror", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
-	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
+	"agent/rest/sap":             {"golang.org/x/time/rate", "agent/rest", "agent/rest/internal/...", "controldb", "controldb/caller", "controldb/dberror", "controldb/sap", "controldb/secrets", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "controldb/dberror", "controldb/scheduler", "controldb/secrets", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
 	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "controldb/caller", "controldb/dberror", "controldb/identity", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "jobs", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
@@ -121,24 +126,24 @@ var allowed = map[string][]string{
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/startcheck":      {"controldb", "jobs/...", "targets/mssql"},
-	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
-	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/summary", "jobs/...", "github.com/google/uuid"},
-	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/caller", "controldb/dberror", "controldb/summary", "jobs/...", "github.com/google/uuid"},
+	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/alerting", "controldb/dberror", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
+	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/summary", "jobs/...", "github.com/google/uuid"},
+	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/caller", "controldb/dberror", "controldb/summary", "jobs/...", "github.com/google/uuid"},
 	"agent/web/rollouts":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs", "github.com/google/uuid"},
-	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
+	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "controldb/dberror", "controldb/summary", "jobs", "github.com/google/uuid"},
 	"agent/web/drift":       {"agent/rest", "agent/web/page", "controldb", "jobs/action"},
 	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/dberror", "controldb/definition", "controldb/message", "jobs/..."},
-	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/definition", "jobs/...", "targets", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
+	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/definition", "controldb/triggers", "jobs/...", "targets", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "controldb/dberror", "controldb/measure", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
 	"agent/telemetry/tracing": {"controldb", "controldb/measure", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/semconv/...", "go.opentelemetry.io/otel/trace/...", "go.uber.org/zap/..."},
 	// The exporter brings gRPC: the agent and the dashboard do without it.
 	"agent/telemetry/tracing/export": {"agent/telemetry/tracing", "go.opentelemetry.io/otel/...", "go.uber.org/zap"},
-	"agent/alerts":                   {"agent/pacing", "agent/telemetry/metrics", "controldb", "controldb/caller", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/alerts":                   {"agent/pacing", "agent/telemetry/metrics", "controldb", "controldb/alerting", "controldb/caller", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":                   {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
-	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/installed", "controldb/measure", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/pacing", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "controldb/account", "controldb/alerting", "controldb/dberror", "controldb/doctor", "controldb/installed", "controldb/measure", "controldb/secrets", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/pacing", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"agent/internal":                 {},
 	// When an agent calls the control database; also for the simulation of fleets.
 	"agent/pacing": {},
@@ -159,7 +164,7 @@ var allowed = map[string][]string{
 	commandRoom + "exit":     {commandRoom + "output", "controldb/dberror", "controldb/deploy", "controldb/doctor"},
 	commandRoom + "command":  {"controldb/dberror", "controldb/message", "jobs/action", "jobs/bounded", "jobs/drift", "jobs/manifest", "jobs/model", "jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
-	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "controldb/dberror", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
+	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "controldb/dberror", "controldb/triggers", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
 	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
@@ -167,7 +172,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
-		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "controldb/dberror", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
+		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "controldb/dberror", "controldb/triggers", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
 	// The databases that a command line names for a question.
 	commandRoom + "databases": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "jobs/wording", "targets", "targets/mssql", "targets/question", "github.com/spf13/pflag"},
@@ -176,11 +181,11 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "front": {
-		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/accounts", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "controldb/caller", "controldb/dberror", "controldb/installed", "controldb/measure", "jobs/...",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/accounts", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "controldb/caller", "controldb/dberror", "controldb/installed", "controldb/measure", "controldb/sap", "jobs/...",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/account", "controldb/caller", "controldb/dberror", "controldb/definition", "controldb/deploy", "controldb/doctor", "controldb/identity", "controldb/installed", "controldb/measure", "controldb/summary", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/account", "controldb/alerting", "controldb/caller", "controldb/dberror", "controldb/definition", "controldb/deploy", "controldb/doctor", "controldb/identity", "controldb/installed", "controldb/measure", "controldb/secrets", "controldb/summary", "controldb/triggers", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.uber.org/zap/...", "charm.land/...", "github.com/agnivade/levenshtein",
 	},
 	commandRoom + "demo": {
@@ -192,11 +197,11 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 
-	"testenv":              {"sql", "jobs/...", "targets/...", "controldb", "controldb/deploy", "controldb/measure", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"testenv":              {"sql", "jobs/...", "targets/...", "controldb", "controldb/deploy", "controldb/measure", "controldb/secrets", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":       {"jobs"},
 	"testenv/differential": {"jobs/schedule"},
 	// The benchmarks of `jobagent bench`, which gives them a server, an agent and a front.
-	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "controldb/caller", "controldb/deploy", "controldb/measure", "controldb/summary", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
+	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "controldb/alerting", "controldb/caller", "controldb/deploy", "controldb/measure", "controldb/summary", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
 	"testenv/tsqld":             {"testenv/tsqld/...", "targets/mssql/kerberos/acceptor", "golang.org/x/sys/..."},
 	"testenv/tsqld/mserr":       {},

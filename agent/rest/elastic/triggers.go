@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // Triggers are an extension: Elastic Jobs has none. They start a job after runs of other jobs.
@@ -104,19 +104,19 @@ func (s *Surface) triggerOperations() []rest.Operation {
 }
 
 // triggerView describes a trigger.
-func (p *place) triggerView(t controldb.JobTrigger) triggerView {
+func (p *place) triggerView(t triggers.Trigger) triggerView {
 	return triggerView{envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name), Name: t.Name, Type: typeTrigger}, Properties: triggerProperties{
 		UpstreamJobNames: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, CreateTime: instant(t.Created), UpdateTime: instant(t.Updated),
 	}}
 }
 
 // trigger returns the trigger that a path names.
-func (p *place) trigger(ctx context.Context, r *rest.Request) (controldb.JobTrigger, error) {
+func (p *place) trigger(ctx context.Context, r *rest.Request) (triggers.Trigger, error) {
 	job, err := p.job(ctx, r.Path["job"])
 	if err != nil {
-		return controldb.JobTrigger{}, err
+		return triggers.Trigger{}, err
 	}
-	t, err := p.store.JobTrigger(ctx, job.Name, r.Path["trigger"])
+	t, err := triggers.On(p.store).Get(ctx, job.Name, r.Path["trigger"])
 	return t, orNotFound(err, dberror.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
 }
 
@@ -133,11 +133,11 @@ func (s *Surface) listTriggers(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.PageOfJobTriggers(ctx, job.Name, p.rows())
+	rows, err := triggers.On(at.store).Page(ctx, job.Name, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l := result(p, rows, at, r, at.id("jobs", job.Name, "triggers"), func(t controldb.JobTrigger) string { return t.Name }, at.triggerView)
+	l := result(p, rows, at, r, at.id("jobs", job.Name, "triggers"), func(t triggers.Trigger) string { return t.Name }, at.triggerView)
 	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
@@ -174,12 +174,12 @@ func (s *Surface) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respon
 		return nil, err
 	}
 	created := false
-	err = at.store.UpdateJobTrigger(ctx, spec)
+	err = triggers.On(at.store).Update(ctx, spec)
 	if errors.Is(err, dberror.ErrTriggerNotFound) {
 		created = true
-		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, dberror.ErrTriggerExists) { // another request has added it meanwhile
+		if err = triggers.On(at.store).Add(ctx, spec); errors.Is(err, dberror.ErrTriggerExists) { // another request has added it meanwhile
 			created = false
-			err = at.store.UpdateJobTrigger(ctx, spec)
+			err = triggers.On(at.store).Update(ctx, spec)
 		}
 	}
 	if err != nil {
@@ -193,10 +193,10 @@ func (s *Surface) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 // readTrigger reads the body of PUT trigger.
-func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTriggerSpec, error) {
+func (p *place) readTrigger(r *rest.Request, job, name string) (triggers.Spec, error) {
 	var in triggerInput
 	if err := decode(r, &in); err != nil {
-		return controldb.JobTriggerSpec{}, err
+		return triggers.Spec{}, err
 	}
 	var f faults
 	in.check(&f, p.id("jobs", job, "triggers", name), name, typeTrigger)
@@ -210,7 +210,7 @@ func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTri
 			break
 		}
 	}
-	return controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
+	return triggers.Spec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
 }
 
 func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -225,7 +225,7 @@ func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
+	return deleted(triggers.On(at.store).Delete(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
 }
 
 func (s *Surface) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -241,17 +241,17 @@ func (s *Surface) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, p.rows())
+	rows, err := triggers.On(at.store).Events(ctx, triggers.EventFilter{JobName: t.JobName, Trigger: t.Name}, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l := result(p, rows, at, r, at.id("jobs", t.JobName, "triggers", t.Name, "events"), func(e controldb.JobTriggerEvent) int64 { return e.ID },
-		func(e controldb.JobTriggerEvent) triggerEventView { return at.triggerEventView(t, e) })
+	l := result(p, rows, at, r, at.id("jobs", t.JobName, "triggers", t.Name, "events"), func(e triggers.Event) int64 { return e.ID },
+		func(e triggers.Event) triggerEventView { return at.triggerEventView(t, e) })
 	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
 // triggerEventView describes an event of a trigger. Its name is the id of the run that ended.
-func (p *place) triggerEventView(t controldb.JobTrigger, e controldb.JobTriggerEvent) triggerEventView {
+func (p *place) triggerEventView(t triggers.Trigger, e triggers.Event) triggerEventView {
 	name := e.UpstreamRun.String()
 	return triggerEventView{
 		envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name, "events", name), Name: name, Type: typeTriggerEvent},

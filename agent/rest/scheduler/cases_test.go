@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -30,7 +31,9 @@ func collection(t *testing.T, f *front.Front, name string, properties object) st
 	}
 	a := f.Do(t, "PUT", front.C+"/"+name+version, object{"name": name, "location": "onprem", "properties": properties})
 	require.Equal(t, 201, a.Status, a.Body)
-	t.Cleanup(func() { require.NoError(t, f.Store.DeleteJobCollection(context.WithoutCancel(t.Context()), name, nil)) })
+	t.Cleanup(func() {
+		require.NoError(t, scheduler.On(f.Store).DeleteCollection(context.WithoutCancel(t.Context()), name, nil))
+	})
 	return front.C + "/" + name
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
@@ -118,7 +119,7 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	if !ok {
 		return nil, dberror.ErrAlertNotFound
 	}
-	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: number, Limit: 1})
+	list, err := alerting.On(r.Store).Alerts(ctx, alerting.Filter{ID: number, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +129,9 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	a := list[0]
 	state := ""
 	switch a.State {
-	case controldb.AlertAcknowledged:
+	case alerting.AlertAcknowledged:
 		state = fmt.Sprintf("%s acknowledged it on %s. The note is replaced.", a.AcknowledgedBy, instant(a.AcknowledgedAt))
-	case controldb.AlertResolved:
+	case alerting.AlertResolved:
 		state = "It is resolved already."
 	}
 	pending := ""
@@ -156,7 +157,7 @@ func acknowledge(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if !ok {
 		return nil, dberror.ErrAlertNotFound
 	}
-	if err := r.Store.AcknowledgeAlert(ctx, number, value(r, "note")); err != nil {
+	if err := alerting.On(r.Store).Acknowledge(ctx, number, value(r, "note")); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("alerts"), Notice: "The alert is acknowledged."}, nil

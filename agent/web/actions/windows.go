@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -90,7 +91,7 @@ func deleteWindow(ctx context.Context, r *page.Request) (*page.Done, error) {
 
 // confirmDeleteTrigger says what becomes of a job without the trigger.
 func confirmDeleteTrigger(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-	t, err := r.Store.JobTrigger(ctx, r.Value("job"), r.Value("trigger"))
+	t, err := triggers.On(r.Store).Get(ctx, r.Value("job"), r.Value("trigger"))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func confirmDeleteTrigger(ctx context.Context, r *page.Request) (*page.Confirmat
 // deleteTrigger deletes a trigger.
 func deleteTrigger(ctx context.Context, r *page.Request) (*page.Done, error) {
 	job, name := r.Value("job"), r.Value("trigger")
-	if err := r.Store.DeleteJobTrigger(ctx, job, name); err != nil {
+	if err := triggers.On(r.Store).Delete(ctx, job, name); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("jobs", job), Notice: "The trigger " + quoted(name) + " is deleted."}, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/pagetest"
@@ -80,7 +81,7 @@ func TestLongListsAreCut(t *testing.T) {
 	require.True(t, d.More() && d.MoreTasks())
 	require.Len(t, d.Shown(), maxAgents)
 	require.Contains(t, render(t, "agents-list", d), "Only the latest")
-	a := &alertsData{Open: make([]controldb.Alert, maxOpenAlerts+1)}
+	a := &alertsData{Open: make([]alerting.Alert, maxOpenAlerts+1)}
 	require.Len(t, a.ShownOpen(), maxOpenAlerts)
 	require.Contains(t, render(t, "alerts-open", a), "Only the latest")
 }
@@ -197,27 +198,27 @@ func TestAlertsPage(t *testing.T) {
 	html := render(t, "alerts.html", d)
 	require.Contains(t, html, "No alert is open.")
 	require.Contains(t, html, "There are no rules")
-	d.Open = []controldb.Alert{
-		{ID: 1, Title: hostile, Severity: "Critical", State: controldb.AlertOpen, Rule: hostile, RaisedAt: now, Occurrences: 3, LastDeliveryError: hostile, JobName: hostile, JobExecutionID: uuid.New()},
-		{ID: 2, Title: "b", Severity: "Info", State: controldb.AlertAcknowledged, AcknowledgedBy: hostile, AcknowledgeNote: hostile, DeliveredAt: now},
+	d.Open = []alerting.Alert{
+		{ID: 1, Title: hostile, Severity: "Critical", State: alerting.AlertOpen, Rule: hostile, RaisedAt: now, Occurrences: 3, LastDeliveryError: hostile, JobName: hostile, JobExecutionID: uuid.New()},
+		{ID: 2, Title: "b", Severity: "Info", State: alerting.AlertAcknowledged, AcknowledgedBy: hostile, AcknowledgeNote: hostile, DeliveredAt: now},
 		{ID: 3, PendingDeliveries: 1}, {ID: 4},
 	}
-	d.Resolved, d.Older = []controldb.Alert{
+	d.Resolved, d.Older = []alerting.Alert{
 		{ID: 9, Title: hostile, ResolveReason: hostile, ResolvedAt: now}, {ID: 8, ResolveReason: "The run of 2026-11-27T23:31:28Z ended as Succeeded."},
 	}, "?behind=9"
-	d.Rules = []controldb.AlertRule{
-		{Name: hostile, Description: hostile, Condition: controldb.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, ChannelNames: json.RawMessage(`["a","b"]`), OpenAlerts: 2},
-		{Name: "off", Condition: controldb.AlertNoAgent, Seconds: 90},
+	d.Rules = []alerting.Rule{
+		{Name: hostile, Description: hostile, Condition: alerting.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, ChannelNames: json.RawMessage(`["a","b"]`), OpenAlerts: 2},
+		{Name: "off", Condition: alerting.AlertNoAgent, Seconds: 90},
 	}
-	d.Channels = []controldb.AlertChannel{{Name: hostile, Type: "Mail", Definition: "not shown", Enabled: true, NeedsSecrets: true}}
-	d.Deliveries = []controldb.AlertDelivery{{Title: hostile, Channel: hostile, State: "Pending", Attempts: 2, LastError: hostile, NextAttemptAt: now}}
+	d.Channels = []alerting.Channel{{Name: hostile, Type: "Mail", Definition: "not shown", Enabled: true, NeedsSecrets: true}}
+	d.Deliveries = []alerting.Delivery{{Title: hostile, Channel: hostile, State: "Pending", Attempts: 2, LastError: hostile, NextAttemptAt: now}}
 	html = render(t, "alerts.html", d)
 	requireHarmless(t, html)
 	require.NotContains(t, html, "not shown", "definitions of channels are not for everybody")
 	for _, want := range []string{"not delivered", "being delivered", "not sent", "No agent is alive for 1\u00a0min 30\u00a0s.", "ends as Failed", "Muted", "needs secrets", `The run of <time datetime="2026-11-27T23:31:28.000Z"`} {
 		require.True(t, strings.Contains(html, want), "%q is not in the page", want)
 	}
-	a := &alertData{clock: clock{Now: now, ages: true}, Alert: controldb.Alert{ID: 1, Title: "t", Message: hostile + strings.Repeat("x", 8000), Severity: "Critical", State: controldb.AlertOpen, Subject: hostile, RaisedAt: now}}
+	a := &alertData{clock: clock{Now: now, ages: true}, Alert: alerting.Alert{ID: 1, Title: "t", Message: hostile + strings.Repeat("x", 8000), Severity: "Critical", State: alerting.AlertOpen, Subject: hostile, RaisedAt: now}}
 	html = render(t, "alert.html", a)
 	requireHarmless(t, html)
 	require.True(t, strings.Contains(html, "show all"))
@@ -227,7 +228,7 @@ func TestAlertsPage(t *testing.T) {
 func TestWatches(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range model.AlertConditions() {
-		text := (&alertsData{}).Watches(controldb.AlertRule{Condition: c, JobName: "j"})
+		text := (&alertsData{}).Watches(alerting.Rule{Condition: c, JobName: "j"})
 		require.NotContains(t, text, string(c))
 		require.False(t, seen[text], text)
 		seen[text] = true

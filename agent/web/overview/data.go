@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -20,7 +21,7 @@ import (
 // data is what the page shows.
 type data struct {
 	O        summary.Overview
-	Alerts   []controldb.Alert // one more than is shown, if there are more
+	Alerts   []alerting.Alert // one more than is shown, if there are more
 	Failures *failures
 	Strips   *strips
 	Agents   []controldb.AgentStatus // nil for readers, and in live updates
@@ -42,7 +43,7 @@ func (d *data) Ago(t time.Time) template.HTML {
 func (d *data) Words(s summary.DueNext) string { return d.words[s.ID] }
 
 // ShownAlerts are the alerts that the page shows.
-func (d *data) ShownAlerts() []controldb.Alert { return d.Alerts[:min(len(d.Alerts), maxAlerts)] }
+func (d *data) ShownAlerts() []alerting.Alert { return d.Alerts[:min(len(d.Alerts), maxAlerts)] }
 
 // MoreAlerts reports whether there are more alerts than the page shows.
 func (d *data) MoreAlerts() bool { return len(d.Alerts) > maxAlerts }

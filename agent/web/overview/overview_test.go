@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
@@ -89,7 +90,7 @@ func TestHostileNames(t *testing.T) {
 			Stopped:  []summary.StoppedSchedule{{JobName: hostile, Schedule: hostile, State: "Paused", Reason: long, By: hostile}},
 			Backfill: []summary.BackfillProgress{{JobName: hostile, RequestedBy: hostile}},
 		},
-		Alerts: []controldb.Alert{{Title: hostile, Severity: "Critical", AcknowledgedBy: hostile, State: controldb.AlertAcknowledged}},
+		Alerts: []alerting.Alert{{Title: hostile, Severity: "Critical", AcknowledgedBy: hostile, State: alerting.AlertAcknowledged}},
 		Agents: []controldb.AgentStatus{{Host: hostile, Version: hostile, Live: true}, {Host: hostile, EndReason: "Replaced"}},
 	}
 	d.Failures = groupFailures(summary.Failures{Errors: []summary.FailureGroup{

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
 
@@ -114,8 +115,8 @@ func (r *reader) read(ctx context.Context, store *controldb.Store) (*data, error
 		return nil, err
 	}
 	d := &data{O: o}
-	if d.Alerts, err = store.Alerts(ctx, controldb.AlertFilter{
-		States: []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}, Limit: maxAlerts + 1,
+	if d.Alerts, err = alerting.On(store).Alerts(ctx, alerting.Filter{
+		States: []alerting.State{alerting.AlertOpen, alerting.AlertAcknowledged}, Limit: maxAlerts + 1,
 	}); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package controldb
+package scheduler
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// JobCollection is a row of the view jobs.job_collections.
-type JobCollection struct {
+// Collection is a row of the view jobs.job_collections.
+type Collection struct {
 	Name     string    `db:"job_collection_name"`
 	ID       uuid.UUID `db:"job_collection_id"`
 	Location string    `db:"location"`
@@ -30,29 +31,29 @@ type JobCollection struct {
 	Jobs     int    `db:"jobs"`
 }
 
-const jobCollectionColumns = `job_collection_name, job_collection_id, location, sku, state, max_job_count, max_job_occurrence,
+const collectionColumns = `job_collection_name, job_collection_id, location, sku, state, max_job_count, max_job_occurrence,
     max_recurrence_frequency, max_recurrence_interval, tags, revision, jobs`
 
-// JobCollections lists job collections by name.
-func (s *Store) JobCollections(ctx context.Context, p Page[string]) ([]JobCollection, error) {
+// Collections lists job collections by name.
+func (s Store) Collections(ctx context.Context, p controldb.Page[string]) ([]Collection, error) {
 	w := p.Filter("job_collection_name", ">")
-	return call.SelectAll[JobCollection](ctx, s.conn, "list job collections", `SELECT `+jobCollectionColumns+`
+	return call.SelectAll[Collection](ctx, s.conn, "list job collections", `SELECT `+collectionColumns+`
 FROM jobs.job_collections`+w.Text()+"\nORDER BY job_collection_name"+p.Text(w)+";", w.Args...)
 }
 
-// JobCollection returns a job collection, or [dberror.ErrCollectionNotFound].
-func (s *Store) JobCollection(ctx context.Context, name string) (JobCollection, error) {
-	list, err := call.SelectAll[JobCollection](ctx, s.conn, "read job collection", jobCollectionQuery, name)
+// Collection returns a job collection, or [dberror.ErrCollectionNotFound].
+func (s Store) Collection(ctx context.Context, name string) (Collection, error) {
+	list, err := call.SelectAll[Collection](ctx, s.conn, "read job collection", collectionQuery, name)
 	return call.OnlyRow(list, err, "read job collection", dberror.ErrCollectionNotFound)
 }
 
-const jobCollectionQuery = `SELECT ` + jobCollectionColumns + `
+const collectionQuery = `SELECT ` + collectionColumns + `
 FROM jobs.job_collections
 WHERE job_collection_name = @p1;`
 
-// JobCollectionSpec is the argument of SetJobCollection. Empty texts and nil mean the defaults of
+// CollectionSpec is the argument of SetCollection. Empty texts and nil mean the defaults of
 // jobs.sp_set_job_collection.
-type JobCollectionSpec struct {
+type CollectionSpec struct {
 	Name, Location, SKU, State    string
 	MaxJobCount, MaxJobOccurrence *int
 	MaxRecurrenceFrequency        string
@@ -63,8 +64,8 @@ type JobCollectionSpec struct {
 	IfMatch *int64
 }
 
-// SetJobCollection creates a job collection or replaces its settings.
-func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (Put[JobCollection], error) {
+// SetCollection creates a job collection or replaces its settings.
+func (s Store) SetCollection(ctx context.Context, spec CollectionSpec) (controldb.Put[Collection], error) {
 	c := call.New("jobs.sp_set_job_collection").In("job_collection_name", spec.Name).OptText("location", spec.Location).
 		OptText("sku", spec.SKU).OptText("state", spec.State)
 	call.Opt(c, "max_job_count", spec.MaxJobCount)
@@ -72,32 +73,32 @@ func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (P
 	c.OptText("max_recurrence_frequency", spec.MaxRecurrenceFrequency)
 	call.Opt(c, "max_recurrence_interval", spec.MaxRecurrenceInterval)
 	c.OptText("tags", spec.Tags)
-	return PutObject[JobCollection](ctx, s.conn, "set job collection", c, spec.IfMatch, jobCollectionQuery, spec.Name)
+	return controldb.PutObject[Collection](ctx, s.conn, "set job collection", c, spec.IfMatch, collectionQuery, spec.Name)
 }
 
-// EnableJobCollection enables or disables a job collection: its jobs' schedules are paused, and
+// EnableCollection enables or disables a job collection: its jobs' schedules are paused, and
 // those that were paused so are resumed. It returns the collection as the call left it.
-func (s *Store) EnableJobCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) (JobCollection, error) {
+func (s Store) EnableCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) (Collection, error) {
 	c := call.New("jobs.sp_enable_job_collection").In("job_collection_name", name).In("enabled", enabled)
-	return call.Left[JobCollection](ctx, s.conn, "enable job collection", call.Opt(c, "if_match", ifMatch).Read(jobCollectionQuery, name))
+	return call.Left[Collection](ctx, s.conn, "enable job collection", call.Opt(c, "if_match", ifMatch).Read(collectionQuery, name))
 }
 
-// DeleteJobCollection deletes a job collection with its jobs and their history.
-func (s *Store) DeleteJobCollection(ctx context.Context, name string, ifMatch *int64) error {
+// DeleteCollection deletes a job collection with its jobs and their history.
+func (s Store) DeleteCollection(ctx context.Context, name string, ifMatch *int64) error {
 	c := call.New("jobs.sp_delete_job_collection").In("job_collection_name", name)
 	return s.conn.Exec(ctx, "delete job collection", call.Opt(c, "if_match", ifMatch))
 }
 
-// SchedulerAction is an action of a job of a job collection: a step without a target group.
-type SchedulerAction struct {
+// Action is an action of a job of a job collection: a step without a target group.
+type Action struct {
 	// Type is Http, StorageQueue, ServiceBusQueue or ServiceBusTopic; Command is the definition.
 	Type, Command string
 	Retries       int
 	RetryInterval int // seconds
 }
 
-// SchedulerJob is a row of the view jobs.scheduler_jobs.
-type SchedulerJob struct {
+// Job is a row of the view jobs.scheduler_jobs.
+type Job struct {
 	Collection string    `db:"job_collection_name"`
 	Name       string    `db:"job_name"`
 	FullName   string    `db:"full_name"`
@@ -134,74 +135,74 @@ type SchedulerJob struct {
 }
 
 // Main returns the action.
-func (j SchedulerJob) Main() SchedulerAction {
-	return SchedulerAction{j.MainType, j.MainCommand, j.MainRetries, j.MainRetryInterval}
+func (j Job) Main() Action {
+	return Action{j.MainType, j.MainCommand, j.MainRetries, j.MainRetryInterval}
 }
 
 // Error returns the error action, or nil.
-func (j SchedulerJob) Error() *SchedulerAction {
+func (j Job) Error() *Action {
 	if j.ErrorType == "" {
 		return nil
 	}
-	return &SchedulerAction{j.ErrorType, j.ErrorCommand, j.ErrorRetries, j.ErrorRetryInterval}
+	return &Action{j.ErrorType, j.ErrorCommand, j.ErrorRetries, j.ErrorRetryInterval}
 }
 
-const schedulerJobColumns = `job_collection_name, job_name, full_name, job_id, revision, state, enabled, location, [schedule],
+const jobColumns = `job_collection_name, job_name, full_name, job_id, revision, state, enabled, location, [schedule],
     next_due_time, awaits_validation, defined_time, activated_time, execution_count, failure_count, faulted_count,
     last_execution_time, properties, command_type, command, retry_attempts, retry_interval_seconds, error_command_type,
     error_command, error_retry_attempts, error_retry_interval_seconds`
 
-// SchedulerJobs lists jobs of a job collection by name: those in a state, which is Enabled,
+// Jobs lists jobs of a job collection by name: those in a state, which is Enabled,
 // Disabled, Completed or Faulted; empty means any.
-func (s *Store) SchedulerJobs(ctx context.Context, collection, state string, p Page[string]) ([]SchedulerJob, error) {
+func (s Store) Jobs(ctx context.Context, collection, state string, p controldb.Page[string]) ([]Job, error) {
 	w := p.Filter("job_name", ">")
 	w.Add("job_collection_name = %s", collection)
 	if state != "" {
 		w.Add("state = %s", state)
 	}
-	return call.SelectAll[SchedulerJob](ctx, s.conn, "list jobs of a collection", `SELECT `+schedulerJobColumns+`
+	return call.SelectAll[Job](ctx, s.conn, "list jobs of a collection", `SELECT `+jobColumns+`
 FROM jobs.scheduler_jobs`+w.Text()+"\nORDER BY job_name"+p.Text(w)+"\nOPTION (RECOMPILE);", w.Args...)
 }
 
-// SchedulerJob returns a job of a job collection, or [dberror.ErrSchedulerJobNotFound].
-func (s *Store) SchedulerJob(ctx context.Context, collection, name string) (SchedulerJob, error) {
-	list, err := call.SelectAll[SchedulerJob](ctx, s.conn, "read job of a collection", schedulerJobQuery, collection, name)
+// Job returns a job of a job collection, or [dberror.ErrSchedulerJobNotFound].
+func (s Store) Job(ctx context.Context, collection, name string) (Job, error) {
+	list, err := call.SelectAll[Job](ctx, s.conn, "read job of a collection", jobQuery, collection, name)
 	return call.OnlyRow(list, err, "read job of a collection", dberror.ErrSchedulerJobNotFound)
 }
 
-const schedulerJobQuery = `SELECT ` + schedulerJobColumns + `
+const jobQuery = `SELECT ` + jobColumns + `
 FROM jobs.scheduler_jobs
 WHERE job_collection_name = @p1
     AND job_name = @p2;`
 
-// SchedulerSecret is a sealed secret of an action; see [Store.SealSecret].
-type SchedulerSecret struct {
+// Secret is a sealed secret of an action; see [Store.SealSecret].
+type Secret struct {
 	Name   string          `json:"name"`
 	Sealed json.RawMessage `json:"sealed"`
 }
 
-// SchedulerJobSpec is the argument of SetSchedulerJob.
-type SchedulerJobSpec struct {
+// JobSpec is the argument of SetJob.
+type JobSpec struct {
 	Collection, Name string
-	Main             SchedulerAction
-	Error            *SchedulerAction // nil: none
+	Main             Action
+	Error            *Action // nil: none
 	// Schedule is a JSON object with startTime and recurrence.
 	Schedule string
 	Enabled  bool
 	// Properties is the action as REST shows it.
 	Properties string
-	Secrets    []SchedulerSecret
+	Secrets    []Secret
 	// Gap is the shortest time between two due instants in seconds; 0: frequency and interval
 	// say it.
 	Gap int64
 	// NoQuotas disregards the quotas of the collection.
 	NoQuotas bool
-	// IfMatch is as in JobCollectionSpec.
+	// IfMatch is as in CollectionSpec.
 	IfMatch *int64
 }
 
-// SetSchedulerJob creates a job of a job collection, or replaces it.
-func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (Put[SchedulerJob], error) {
+// SetJob creates a job of a job collection, or replaces it.
+func (s Store) SetJob(ctx context.Context, spec JobSpec) (controldb.Put[Job], error) {
 	c := call.New("jobs.sp_set_scheduler_job").In("job_collection_name", spec.Collection).In("job_name", spec.Name).
 		In("command_type", spec.Main.Type).In("command", spec.Main.Command).In("schedule", spec.Schedule).
 		In("retry_attempts", int64(spec.Main.Retries)).In("retry_interval_seconds", int64(spec.Main.RetryInterval))
@@ -213,7 +214,7 @@ func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (Put
 	if len(spec.Secrets) > 0 {
 		text, err := json.Marshal(spec.Secrets)
 		if err != nil {
-			return Put[SchedulerJob]{}, err
+			return controldb.Put[Job]{}, err
 		}
 		c.In("secrets", string(text))
 	}
@@ -221,31 +222,31 @@ func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (Put
 		c.In("gap_seconds", spec.Gap)
 	}
 	c.In("quotas", !spec.NoQuotas)
-	return PutObject[SchedulerJob](ctx, s.conn, "set job of a collection", c, spec.IfMatch, schedulerJobQuery, spec.Collection, spec.Name)
+	return controldb.PutObject[Job](ctx, s.conn, "set job of a collection", c, spec.IfMatch, jobQuery, spec.Collection, spec.Name)
 }
 
-// EnableSchedulerJob enables or disables a job of a job collection, and returns the job as the call
+// EnableJob enables or disables a job of a job collection, and returns the job as the call
 // left it.
-func (s *Store) EnableSchedulerJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) (SchedulerJob, error) {
+func (s Store) EnableJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) (Job, error) {
 	c := call.New("jobs.sp_enable_scheduler_job").In("job_collection_name", collection).In("job_name", name).In("enabled", enabled)
-	return call.Left[SchedulerJob](ctx, s.conn, "enable job of a collection", call.Opt(c, "if_match", ifMatch).Read(schedulerJobQuery, collection, name))
+	return call.Left[Job](ctx, s.conn, "enable job of a collection", call.Opt(c, "if_match", ifMatch).Read(jobQuery, collection, name))
 }
 
-// RunSchedulerJob starts a run of a job of a job collection. id is the id of the run: if a run of
+// RunJob starts a run of a job of a job collection. id is the id of the run: if a run of
 // the job has it already, nothing starts.
-func (s *Store) RunSchedulerJob(ctx context.Context, collection, name string, id uuid.UUID) error {
+func (s Store) RunJob(ctx context.Context, collection, name string, id uuid.UUID) error {
 	return s.conn.Exec(ctx, "run job of a collection", call.New("jobs.sp_run_scheduler_job").
 		In("job_collection_name", collection).In("job_name", name).In("job_execution_id", id))
 }
 
-// DeleteSchedulerJob deletes a job of a job collection with its history.
-func (s *Store) DeleteSchedulerJob(ctx context.Context, collection, name string, ifMatch *int64) error {
+// DeleteJob deletes a job of a job collection with its history.
+func (s Store) DeleteJob(ctx context.Context, collection, name string, ifMatch *int64) error {
 	c := call.New("jobs.sp_delete_scheduler_job").In("job_collection_name", collection).In("job_name", name)
 	return s.conn.Exec(ctx, "delete job of a collection", call.Opt(c, "if_match", ifMatch))
 }
 
-// SchedulerRun is a run of a job of a job collection.
-type SchedulerRun struct {
+// Run is a run of a job of a job collection.
+type Run struct {
 	ID          uuid.UUID `db:"job_execution_id"`
 	CreatedTime time.Time `db:"create_time"`
 	// Scheduled is false for a run that was started by hand.
@@ -254,17 +255,17 @@ type SchedulerRun struct {
 	Started int64 `db:"executions"`
 }
 
-// SchedulerRuns lists runs of a job of a job collection, the latest first.
-func (s *Store) SchedulerRuns(ctx context.Context, job uuid.UUID, p Page[RunKey]) ([]SchedulerRun, error) {
+// Runs lists runs of a job of a job collection, the latest first.
+func (s Store) Runs(ctx context.Context, job uuid.UUID, p controldb.Page[controldb.RunKey]) ([]Run, error) {
 	w := call.NewFilter(p.Top)
 	w.Add("v.job_id = %s", mssqldb.UniqueIdentifier(job))
-	p.After.add(w)
-	return call.SelectAll[SchedulerRun](ctx, s.conn, "list runs of a job of a collection", `SELECT v.job_execution_id, v.create_time, v.scheduled, v.executions
+	p.After.Add(w)
+	return call.SelectAll[Run](ctx, s.conn, "list runs of a job of a collection", `SELECT v.job_execution_id, v.create_time, v.scheduled, v.executions
 FROM jobs.scheduler_runs AS v`+w.Text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.Text(w)+";", w.Args...)
 }
 
-// SchedulerAttempt is a row of the view jobs.scheduler_history.
-type SchedulerAttempt struct {
+// Attempt is a row of the view jobs.scheduler_history.
+type Attempt struct {
 	RunID          uuid.UUID `db:"job_execution_id"`
 	RunCreatedTime time.Time `db:"run_created_time"`
 	ID             int64     `db:"attempt_id"`
@@ -277,10 +278,10 @@ type SchedulerAttempt struct {
 	Message        string    `db:"message"`
 }
 
-// SchedulerHistory lists the attempts of the runs of a job of a job collection that were created
+// History lists the attempts of the runs of a job of a job collection that were created
 // from one time to another, newest first. A status that is not empty restricts the list.
-func (s *Store) SchedulerHistory(ctx context.Context, job uuid.UUID, from, to time.Time, status string) ([]SchedulerAttempt, error) {
-	return call.SelectAll[SchedulerAttempt](ctx, s.conn, "list history of a job of a collection", `SELECT job_execution_id, run_created_time,
+func (s Store) History(ctx context.Context, job uuid.UUID, from, to time.Time, status string) ([]Attempt, error) {
+	return call.SelectAll[Attempt](ctx, s.conn, "list history of a job of a collection", `SELECT job_execution_id, run_created_time,
     attempt_id, action_name, status, start_time, end_time, expected_time, retry_count, message
 FROM jobs.scheduler_history
 WHERE job_id = @p1

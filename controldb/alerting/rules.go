@@ -1,4 +1,4 @@
-package controldb
+package alerting
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
+	"github.com/jobagent/jobagent/controldb/secrets"
 )
 
-// AlertChange adds or changes a rule of alerts. Nil fields have the defaults of
+// Change adds or changes a rule of alerts. Nil fields have the defaults of
 // jobs.sp_add_alert, or stay as they are.
-type AlertChange struct {
+type Change struct {
 	// JobName is the one job to watch, and JobPattern selects jobs with * and ?; "" removes the
 	// scope.
 	JobName, JobPattern *string
@@ -37,7 +38,7 @@ type AlertChange struct {
 }
 
 // arguments adds the change to a call.
-func (a AlertChange) arguments(c *call.Call) (*call.Call, error) {
+func (a Change) arguments(c *call.Call) (*call.Call, error) {
 	call.Opt(c, "job_name", a.JobName)
 	call.Opt(c, "job_pattern", a.JobPattern)
 	call.Opt(c, "lifecycles", a.Lifecycles)
@@ -68,8 +69,8 @@ func (a AlertChange) arguments(c *call.Call) (*call.Call, error) {
 	return c, nil
 }
 
-// AddAlert adds a rule.
-func (s *Store) AddAlert(ctx context.Context, name string, condition AlertCondition, a AlertChange) error {
+// AddRule adds a rule.
+func (s Store) AddRule(ctx context.Context, name string, condition Condition, a Change) error {
 	c, err := a.arguments(call.New("jobs.sp_add_alert").In("alert_name", name).In("condition", string(condition)))
 	if err != nil {
 		return err
@@ -77,8 +78,8 @@ func (s *Store) AddAlert(ctx context.Context, name string, condition AlertCondit
 	return s.conn.Exec(ctx, "add the alert", c)
 }
 
-// UpdateAlert changes a rule. It returns [dberror.ErrAlertNotFound] if there is no such rule.
-func (s *Store) UpdateAlert(ctx context.Context, name string, a AlertChange) error {
+// UpdateRule changes a rule. It returns [dberror.ErrAlertNotFound] if there is no such rule.
+func (s Store) UpdateRule(ctx context.Context, name string, a Change) error {
 	c, err := a.arguments(call.New("jobs.sp_update_alert").In("alert_name", name))
 	if err != nil {
 		return err
@@ -86,13 +87,13 @@ func (s *Store) UpdateAlert(ctx context.Context, name string, a AlertChange) err
 	return s.conn.Exec(ctx, "update the alert", c)
 }
 
-// DeleteAlert deletes a rule; its history stays.
-func (s *Store) DeleteAlert(ctx context.Context, name string) error {
+// DeleteRule deletes a rule; its history stays.
+func (s Store) DeleteRule(ctx context.Context, name string) error {
 	return s.conn.Exec(ctx, "delete the alert", call.New("jobs.sp_delete_alert").In("alert_name", name))
 }
 
-// MuteAlert mutes a rule for some time, at least a minute; 0 ends that. The note may be empty.
-func (s *Store) MuteAlert(ctx context.Context, name string, d time.Duration, note string) error {
+// Mute mutes a rule for some time, at least a minute; 0 ends that. The note may be empty.
+func (s Store) Mute(ctx context.Context, name string, d time.Duration, note string) error {
 	c := call.New("jobs.sp_mute_alert").In("alert_name", name)
 	if d > 0 {
 		c.In("minutes", max(1, int64((d+time.Minute-1)/time.Minute)))
@@ -100,50 +101,50 @@ func (s *Store) MuteAlert(ctx context.Context, name string, d time.Duration, not
 	return s.conn.Exec(ctx, "mute the alert", c.OptText("note", note))
 }
 
-// AddAlertChannel adds a channel.
-func (s *Store) AddAlertChannel(ctx context.Context, name, kind, definition string, enabled bool) error {
+// AddChannel adds a channel.
+func (s Store) AddChannel(ctx context.Context, name, kind, definition string, enabled bool) error {
 	return s.conn.Exec(ctx, "add the alert channel", call.New("jobs.sp_add_alert_channel").
 		In("channel_name", name).In("channel_type", kind).In("definition", definition).In("enabled", enabled))
 }
 
-// UpdateAlertChannel changes a channel; nil keeps a value.
-func (s *Store) UpdateAlertChannel(ctx context.Context, name string, definition *string, enabled *bool) error {
+// UpdateChannel changes a channel; nil keeps a value.
+func (s Store) UpdateChannel(ctx context.Context, name string, definition *string, enabled *bool) error {
 	c := call.New("jobs.sp_update_alert_channel").In("channel_name", name)
 	call.Opt(c, "definition", definition)
 	call.Opt(c, "enabled", enabled)
 	return s.conn.Exec(ctx, "update the alert channel", c)
 }
 
-// DeleteAlertChannel deletes a channel that no rule uses.
-func (s *Store) DeleteAlertChannel(ctx context.Context, name string) error {
+// DeleteChannel deletes a channel that no rule uses.
+func (s Store) DeleteChannel(ctx context.Context, name string) error {
 	return s.conn.Exec(ctx, "delete the alert channel", call.New("jobs.sp_delete_alert_channel").In("channel_name", name))
 }
 
-// AlertTest is a test notification on its way to a channel.
-type AlertTest struct {
+// Trial is a test notification on its way to a channel.
+type Trial struct {
 	Channel        string    `db:"channel_name"`
 	NotificationID uuid.UUID `db:"notification_id"`
 }
 
-// TestAlert sends a test notification to a channel or, if channel is empty, to all channels of a
+// Test sends a test notification to a channel or, if channel is empty, to all channels of a
 // rule.
-func (s *Store) TestAlert(ctx context.Context, channel, rule string) ([]AlertTest, error) {
-	var tests []AlertTest
+func (s Store) Test(ctx context.Context, channel, rule string) ([]Trial, error) {
+	var tests []Trial
 	err := s.conn.Query(ctx, "test the alert",
 		call.New("jobs.sp_test_alert").OptText("channel_name", channel).OptText("alert_name", rule), call.Into(&tests))
 	return tests, err
 }
 
-// EvaluateAlerts evaluates the rules of alerts, unless an evaluation has begun less than interval
+// Evaluate evaluates the rules of alerts, unless an evaluation has begun less than interval
 // ago. more means that more runs have ended than one evaluation takes.
-func (s *Store) EvaluateAlerts(ctx context.Context, interval time.Duration) (more bool, err error) {
+func (s Store) Evaluate(ctx context.Context, interval time.Duration) (more bool, err error) {
 	err = s.conn.Query(ctx, "evaluate alerts",
 		call.New("jobs_internal.evaluate_alerts").In("min_seconds", int64(interval/time.Second)), call.ScanOne(&more))
 	return more, err
 }
 
-// AlertWork is a delivery that a process has claimed. Zero values mean that there is none.
-type AlertWork struct {
+// Work is a delivery that a process has claimed. Zero values mean that there is none.
+type Work struct {
 	ID             int64     `db:"delivery_id"`
 	NotificationID uuid.UUID `db:"notification_id"`
 	Attempt        int       `db:"attempts"` // counts from 1
@@ -181,8 +182,8 @@ type AlertWork struct {
 	FailedMessage  string `db:"failed_message"`
 }
 
-// AlertClaim is what a process can deliver.
-type AlertClaim struct {
+// Claim is what a process can deliver.
+type Claim struct {
 	// Holder identifies the process.
 	Holder uuid.UUID
 	// Types are the types of channels, separated by commas.
@@ -193,39 +194,39 @@ type AlertClaim struct {
 	Lease   time.Duration
 }
 
-// ClaimAlertDeliveries leases deliveries that are due.
-func (s *Store) ClaimAlertDeliveries(ctx context.Context, c AlertClaim) ([]AlertWork, error) {
-	var work []AlertWork
+// ClaimDeliveries leases deliveries that are due.
+func (s Store) ClaimDeliveries(ctx context.Context, c Claim) ([]Work, error) {
+	var work []Work
 	err := s.conn.Query(ctx, "claim deliveries of alerts", call.New("jobs_internal.claim_alert_deliveries").
 		In("holder", mssqldb.UniqueIdentifier(c.Holder)).In("channel_types", c.Types).In("with_secrets", c.Secrets).
 		In("max", int64(c.Max)).In("lease_seconds", call.Seconds(c.Lease)), call.Into(&work))
 	return work, err
 }
 
-// BeginAlertDelivery reports whether the holder of a delivery may send now: its lease lasts, and
+// BeginDelivery reports whether the holder of a delivery may send now: its lease lasts, and
 // the alert was not acknowledged.
-func (s *Store) BeginAlertDelivery(ctx context.Context, id int64, holder uuid.UUID) (permitted bool, err error) {
+func (s Store) BeginDelivery(ctx context.Context, id int64, holder uuid.UUID) (permitted bool, err error) {
 	err = s.conn.Exec(ctx, "begin the delivery of an alert", call.New("jobs_internal.begin_alert_delivery").
 		In("delivery_id", id).In("holder", mssqldb.UniqueIdentifier(holder)).Out("permitted", &permitted))
 	return permitted, err
 }
 
-// AlertOutcome is how an attempt to deliver ended.
-type AlertOutcome string
+// Outcome is how an attempt to deliver ended.
+type Outcome string
 
 // The outcomes.
 const (
-	AlertDelivered AlertOutcome = "Delivered"
-	AlertFailed    AlertOutcome = "Failed"   // it is tried again
-	AlertGivenUp   AlertOutcome = "GivenUp"  // it is not
-	AlertReturned  AlertOutcome = "Returned" // nothing was sent, for reasons of the process
+	AlertDelivered Outcome = "Delivered"
+	AlertFailed    Outcome = "Failed"   // it is tried again
+	AlertGivenUp   Outcome = "GivenUp"  // it is not
+	AlertReturned  Outcome = "Returned" // nothing was sent, for reasons of the process
 )
 
-// AlertResult is the result of an attempt to deliver.
-type AlertResult struct {
+// Result is the result of an attempt to deliver.
+type Result struct {
 	ID      int64
 	Holder  uuid.UUID
-	Outcome AlertOutcome
+	Outcome Outcome
 	Error   string
 	// RetryAfter is the least wait that the receiver asked for.
 	RetryAfter time.Duration
@@ -233,8 +234,8 @@ type AlertResult struct {
 	By string
 }
 
-// EndAlertDelivery records the result of an attempt to deliver.
-func (s *Store) EndAlertDelivery(ctx context.Context, r AlertResult) error {
+// EndDelivery records the result of an attempt to deliver.
+func (s Store) EndDelivery(ctx context.Context, r Result) error {
 	c := call.New("jobs_internal.end_alert_delivery").In("delivery_id", r.ID).In("holder", mssqldb.UniqueIdentifier(r.Holder)).
 		In("outcome", string(r.Outcome)).OptText("error", r.Error).OptText("delivered_by", r.By)
 	if r.RetryAfter > 0 {
@@ -243,10 +244,10 @@ func (s *Store) EndAlertDelivery(ctx context.Context, r AlertResult) error {
 	return s.conn.Exec(ctx, "end the delivery of an alert", c)
 }
 
-// AlertSecret returns a sealed secret that the definition of an alert channel names. It returns
+// Secret returns a sealed secret that the definition of an alert channel names. It returns
 // [dberror.ErrSecretNotFound] if there is no such secret, or no channel names it.
-func (s *Store) AlertSecret(ctx context.Context, name string) (SealedSecret, error) {
-	var res SealedSecret
-	err := s.readSealed(ctx, "read secret", call.New("jobs_internal.get_alert_secret").In("name", name), &res)
+func (s Store) Secret(ctx context.Context, name string) (secrets.Sealed, error) {
+	var res secrets.Sealed
+	err := secrets.ReadSealed(ctx, s.conn, "read secret", call.New("jobs_internal.get_alert_secret").In("name", name), &res)
 	return res, err
 }

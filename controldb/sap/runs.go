@@ -1,4 +1,4 @@
-package controldb
+package sap
 
 import (
 	"context"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// SAPRun is an entry of the log of a schedule: a run, or the next run, which is not made yet.
-type SAPRun struct {
+// Run is an entry of the log of a schedule: a run, or the next run, which is not made yet.
+type Run struct {
 	ID uuid.UUID `db:"run_id"`
 	// Task says that the run is a process.
 	Task bool `db:"is_task"`
@@ -26,11 +27,11 @@ type SAPRun struct {
 	// Text is the latest text.
 	Text string `db:"run_text"`
 	// Events are the states that the run has passed, oldest first; only if they were asked for.
-	Events []SAPRunEvent `db:"-"`
+	Events []RunEvent `db:"-"`
 }
 
-// SAPRunEvent is a state that a run has passed.
-type SAPRunEvent struct {
+// RunEvent is a state that a run has passed.
+type RunEvent struct {
 	Run  uuid.UUID `db:"run_id"`
 	At   time.Time `db:"at"`
 	Type string    `db:"type"` // a run state
@@ -38,9 +39,9 @@ type SAPRunEvent struct {
 	Code int       `db:"code"` // HTTP status; 0 for null
 }
 
-// SAPRunQuery selects runs of a schedule, newest first.
-type SAPRunQuery struct {
-	Page SAPPage
+// RunQuery selects runs of a schedule, newest first.
+type RunQuery struct {
+	Page Page
 	// After continues after this run (older runs), and Before before it (newer runs); at most one
 	// of them is given, and then the offset does not count.
 	After, Before uuid.UUID
@@ -48,9 +49,9 @@ type SAPRunQuery struct {
 	Events bool
 }
 
-// SAPRuns is a part of a log.
-type SAPRuns struct {
-	List []SAPRun
+// Runs is a part of a log.
+type Runs struct {
+	List []Run
 	// Total counts the runs that the log shows (S-30, S-31).
 	Total int
 	// More says that there are older runs after the last one of the list, and Newer that there are
@@ -58,9 +59,9 @@ type SAPRuns struct {
 	More, Newer bool
 }
 
-// SAPRuns lists the log of a schedule (E10, E15): the next run and the runs of the last days
+// Runs lists the log of a schedule (E10, E15): the next run and the runs of the last days
 // (setting sap_run_log_days).
-func (s *Store) SAPRuns(ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID, q SAPRunQuery) (SAPRuns, error) {
+func (s Store) Runs(ctx context.Context, scope Scope, job int64, schedule uuid.UUID, q RunQuery) (Runs, error) {
 	c := scope.in(call.New("jobs_rest.list_runs")).In("job", job).In("schedule", schedule).In("with_events", q.Events)
 	if q.After != uuid.Nil {
 		c.In("after", q.After)
@@ -68,27 +69,27 @@ func (s *Store) SAPRuns(ctx context.Context, scope SAPScope, job int64, schedule
 	if q.Before != uuid.Nil {
 		c.In("before", q.Before)
 	}
-	return s.sapRuns(ctx, "list runs", q.Page.in(c))
+	return s.runs(ctx, "list runs", q.Page.in(c))
 }
 
-// SAPRun reads one entry of a log (E16). It returns [dberror.ErrSAPNotFound] when the run is not
+// Run reads one entry of a log (E16). It returns [dberror.ErrSAPNotFound] when the run is not
 // one of the schedule, or is too old for the log.
-func (s *Store) SAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID) (SAPRun, error) {
+func (s Store) Run(ctx context.Context, scope Scope, job int64, schedule, run uuid.UUID) (Run, error) {
 	c := scope.in(call.New("jobs_rest.list_runs")).In("job", job).In("schedule", schedule).In("run", run).In("with_events", true)
-	res, err := s.sapRuns(ctx, "read run", c)
+	res, err := s.runs(ctx, "read run", c)
 	if err != nil {
-		return SAPRun{}, err
+		return Run{}, err
 	}
 	return res.List[0], nil
 }
 
-func (s *Store) sapRuns(ctx context.Context, op string, c *call.Call) (SAPRuns, error) {
-	res := SAPRuns{List: []SAPRun{}}
-	var events []SAPRunEvent
+func (s Store) runs(ctx context.Context, op string, c *call.Call) (Runs, error) {
+	res := Runs{List: []Run{}}
+	var events []RunEvent
 	if err := s.conn.Query(ctx, op, c, call.ScanOne(&res.Total, &res.More, &res.Newer), call.Into(&res.List), call.Into(&events)); err != nil {
-		return SAPRuns{}, err
+		return Runs{}, err
 	}
-	byID := make(map[uuid.UUID]*SAPRun, len(res.List))
+	byID := make(map[uuid.UUID]*Run, len(res.List))
 	for i := range res.List {
 		byID[res.List[i].ID] = &res.List[i]
 	}
@@ -100,28 +101,28 @@ func (s *Store) sapRuns(ctx context.Context, op string, c *call.Call) (SAPRuns, 
 	return res, nil
 }
 
-// ReportSAPRun reports how a run ended (E17, S-37 to S-41). It returns [dberror.ErrSAPNotFound]
+// ReportRun reports how a run ended (E17, S-37 to S-41). It returns [dberror.ErrSAPNotFound]
 // when job, schedule and run do not belong together, [dberror.ErrSAPRunNotStarted] before the
 // request was sent, [dberror.ErrSAPTaskRun] when a process decides, and [dberror.ErrCallbackEnded]
 // when the run has ended with another report, or without one; the report is kept then.
-func (s *Store) ReportSAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID, r Report) error {
+func (s Store) ReportRun(ctx context.Context, scope Scope, job int64, schedule, run uuid.UUID, r controldb.Report) error {
 	c := scope.in(call.New("jobs_rest.report_run")).In("job", job).In("schedule", schedule).In("run", run).
 		In("success", r.Success).In("message", r.Message).OptText("by", r.By)
 	return s.conn.Exec(ctx, "report on a run", c)
 }
 
-// FinishSAPRequest stores the answer of a request whose changes were committed, and whether it was
+// FinishRequest stores the answer of a request whose changes were committed, and whether it was
 // delivered to the client. An answer that was delivered is not replayed (S-4).
 //
 // The front stores delivered = true right before it writes the answer, and false if the write
 // fails. So an equal request that the client sends after it has read the answer is a new one.
-func (s *Store) FinishSAPRequest(ctx context.Context, scope SAPScope, key SAPRequestKey, answer string, delivered bool) error {
+func (s Store) FinishRequest(ctx context.Context, scope Scope, key RequestKey, answer string, delivered bool) error {
 	return s.conn.Exec(ctx, "finish request",
 		scope.in(call.New("jobs_rest.finish_request")).In("request", key[:]).In("answer", answer).In("delivered", delivered))
 }
 
-// SAPSettings are the settings of an instance.
-type SAPSettings struct {
+// Settings are the settings of an instance.
+type Settings struct {
 	// AsyncExecTimeout is how long a run waits for a report (S-44), MinInterval is the shortest
 	// interval of schedules (S-19), and RunLogDays is how long logs are shown (S-30).
 	AsyncExecTimeout time.Duration
@@ -129,23 +130,23 @@ type SAPSettings struct {
 	RunLogDays       int
 }
 
-// SAPSettings reads the settings of the instance.
-func (s *Store) SAPSettings(ctx context.Context, scope SAPScope) (SAPSettings, error) {
-	var res SAPSettings
+// Settings reads the settings of the instance.
+func (s Store) Settings(ctx context.Context, scope Scope) (Settings, error) {
+	var res Settings
 	var timeout, interval int64
 	err := s.conn.Query(ctx, "read settings", scope.in(call.New("jobs_rest.get_settings")), call.ScanOne(&timeout, &interval, &res.RunLogDays))
 	res.AsyncExecTimeout, res.MinInterval = time.Duration(timeout)*time.Second, time.Duration(interval)*time.Second
 	return res, err
 }
 
-// SetSAPTimeout sets ASYNC_EXEC_TIMEOUT (E19): 1 to 604800 seconds. It holds for waits that begin
+// SetTimeout sets ASYNC_EXEC_TIMEOUT (E19): 1 to 604800 seconds. It holds for waits that begin
 // afterwards.
-func (s *Store) SetSAPTimeout(ctx context.Context, scope SAPScope, w SAPWrite, seconds int) (SAPResult, error) {
-	return s.sapWrite(ctx, "set time-out", w, scope.in(call.New("jobs_rest.set_timeout")).In("seconds", int64(seconds)))
+func (s Store) SetTimeout(ctx context.Context, scope Scope, w Write, seconds int) (Result, error) {
+	return s.write(ctx, "set time-out", w, scope.in(call.New("jobs_rest.set_timeout")).In("seconds", int64(seconds)))
 }
 
-// SAPTenant is a tenant of the instance.
-type SAPTenant struct {
+// Tenant is a tenant of the instance.
+type Tenant struct {
 	ID        string `db:"tenant_id"`
 	SubDomain string `db:"subdomain"`
 	// Provider marks the provider's own tenant.
@@ -157,18 +158,18 @@ type SAPTenant struct {
 	Apps []string `db:"apps"`
 }
 
-// SetSAPProvider stores the tenant of the provider, and the name of the alert channel to which
+// SetProvider stores the tenant of the provider, and the name of the alert channel to which
 // events of runs are sent; without it, none are. It is called once when a front starts; repeats
 // change nothing.
-func (s *Store) SetSAPProvider(ctx context.Context, tenant, subDomain, eventsChannel string) error {
+func (s Store) SetProvider(ctx context.Context, tenant, subDomain, eventsChannel string) error {
 	return s.conn.Exec(ctx, "set provider",
 		call.New("jobs_rest.set_provider").In("tenant", tenant).In("subdomain", subDomain).OptText("events_channel", eventsChannel))
 }
 
-// SAPTenants lists the tenants by id, or one tenant if id is not empty. An unknown id gives an
+// Tenants lists the tenants by id, or one tenant if id is not empty. An unknown id gives an
 // empty list.
-func (s *Store) SAPTenants(ctx context.Context, id string) ([]SAPTenant, error) {
-	list := []SAPTenant{}
+func (s Store) Tenants(ctx context.Context, id string) ([]Tenant, error) {
+	list := []Tenant{}
 	c := call.New("jobs_rest.list_tenants")
 	if id != "" {
 		c.In("tenant", id)
@@ -177,9 +178,9 @@ func (s *Store) SAPTenants(ctx context.Context, id string) ([]SAPTenant, error) 
 	return list, err
 }
 
-// SubscribeSAPTenant adds a subscription of a tenant to an application; repeats change nothing. An
+// Subscribe adds a subscription of a tenant to an application; repeats change nothing. An
 // empty subDomain keeps the one that the tenant has.
-func (s *Store) SubscribeSAPTenant(ctx context.Context, tenant, subDomain, app string) error {
+func (s Store) Subscribe(ctx context.Context, tenant, subDomain, app string) error {
 	c := call.New("jobs_rest.subscribe").In("tenant", tenant).In("app", app)
 	if subDomain == "" {
 		c.In("subdomain", nil)
@@ -189,9 +190,9 @@ func (s *Store) SubscribeSAPTenant(ctx context.Context, tenant, subDomain, app s
 	return s.conn.Exec(ctx, "subscribe", c)
 }
 
-// UnsubscribeSAPTenant removes a subscription. With the last one, the jobs of the tenant are
+// Unsubscribe removes a subscription. With the last one, the jobs of the tenant are
 // deleted, its runs are canceled, and its tokens are refused (S-59). It returns
 // [dberror.ErrSAPNotFound] when there is no such subscription.
-func (s *Store) UnsubscribeSAPTenant(ctx context.Context, tenant, app string) error {
+func (s Store) Unsubscribe(ctx context.Context, tenant, app string) error {
 	return s.conn.Exec(ctx, "unsubscribe", call.New("jobs_rest.unsubscribe").In("tenant", tenant).In("app", app))
 }

@@ -1,4 +1,4 @@
-package controldb
+package alerting
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
-// AlertState is the state of an alert.
-type AlertState string
+// State is the state of an alert.
+type State string
 
 // The states of alerts.
 const (
-	AlertOpen         AlertState = "Open"
-	AlertAcknowledged AlertState = "Acknowledged"
-	AlertResolved     AlertState = "Resolved"
+	AlertOpen         State = "Open"
+	AlertAcknowledged State = "Acknowledged"
+	AlertResolved     State = "Resolved"
 )
 
-// AlertCondition is what a rule watches.
-type AlertCondition = model.AlertCondition
+// Condition is what a rule watches.
+type Condition = model.AlertCondition
 
 // The conditions.
 const (
@@ -46,14 +46,14 @@ const (
 
 // Alert is a row of the view jobs.alerts. Zero times and ids mean that there is none.
 type Alert struct {
-	ID          int64          `db:"alert_id"`
-	Rule        string         `db:"alert_name"`
-	Condition   AlertCondition `db:"condition"`
-	Severity    string         `db:"severity"` // Info, Warning or Critical
-	State       AlertState     `db:"state"`
-	SubjectKind string         `db:"subject_kind"` // Job, Schedule, Agent, TargetGroup or ControlDatabase
-	Subject     string         `db:"subject"`
-	JobID       uuid.UUID      `db:"job_id"`
+	ID          int64     `db:"alert_id"`
+	Rule        string    `db:"alert_name"`
+	Condition   Condition `db:"condition"`
+	Severity    string    `db:"severity"` // Info, Warning or Critical
+	State       State     `db:"state"`
+	SubjectKind string    `db:"subject_kind"` // Job, Schedule, Agent, TargetGroup or ControlDatabase
+	Subject     string    `db:"subject"`
+	JobID       uuid.UUID `db:"job_id"`
 	// JobName is the job's name now; empty if there is no job, or it was deleted.
 	JobName string `db:"job_name"`
 	// Schedule is nil unless the alert is about a schedule; "" is the schedule of jobs.sp_add_job.
@@ -82,10 +82,10 @@ type Alert struct {
 	LastDeliveryError  string    `db:"last_delivery_error"`
 }
 
-// AlertFilter selects alerts. Zero values select all.
-type AlertFilter struct {
+// Filter selects alerts. Zero values select all.
+type Filter struct {
 	// States are those of the alerts.
-	States []AlertState
+	States []State
 	// Rule is the name of the rule when the alert was raised.
 	Rule  string
 	JobID uuid.UUID
@@ -100,7 +100,7 @@ type AlertFilter struct {
 }
 
 // Alerts lists alerts, latest first.
-func (s *Store) Alerts(ctx context.Context, f AlertFilter) ([]Alert, error) {
+func (s Store) Alerts(ctx context.Context, f Filter) ([]Alert, error) {
 	w := call.NewFilter(f.Limit)
 	if f.ID > 0 {
 		w.Add("alert_id = %s", f.ID)
@@ -131,17 +131,17 @@ func (s *Store) Alerts(ctx context.Context, f AlertFilter) ([]Alert, error) {
 FROM jobs.alerts`+w.Text()+"\nORDER BY alert_id DESC;", w.Args...)
 }
 
-// AcknowledgeAlert acknowledges an alert: nothing is sent about it from then on. The note may be
+// Acknowledge acknowledges an alert: nothing is sent about it from then on. The note may be
 // empty. It returns [dberror.ErrAlertNotFound] if there is no such alert.
-func (s *Store) AcknowledgeAlert(ctx context.Context, id int64, note string) error {
+func (s Store) Acknowledge(ctx context.Context, id int64, note string) error {
 	return s.conn.Exec(ctx, "acknowledge the alert", call.New("jobs.sp_acknowledge_alert").In("alert_id", id).OptText("note", note))
 }
 
-// AlertRule is a row of the view jobs.alert_rules: when an alert is raised, and who is told.
-type AlertRule struct {
-	Name        string         `db:"alert_name"`
-	Description string         `db:"description"`
-	Condition   AlertCondition `db:"condition"`
+// Rule is a row of the view jobs.alert_rules: when an alert is raised, and who is told.
+type Rule struct {
+	Name        string    `db:"alert_name"`
+	Description string    `db:"description"`
+	Condition   Condition `db:"condition"`
 	// JobName and JobID are of the one job that the rule watches. JobPattern, with * and ?, selects
 	// several jobs. With none of them, the rule watches all jobs.
 	JobName    string    `db:"job_name"`
@@ -177,7 +177,7 @@ type AlertRule struct {
 }
 
 // Channels returns the names of the channels.
-func (r AlertRule) Channels() ([]string, error) {
+func (r Rule) Channels() ([]string, error) {
 	if len(r.ChannelNames) == 0 {
 		return nil, nil
 	}
@@ -188,21 +188,21 @@ func (r AlertRule) Channels() ([]string, error) {
 	return names, nil
 }
 
-// AlertRules lists rules by name; with a name, only this one.
-func (s *Store) AlertRules(ctx context.Context, name string) ([]AlertRule, error) {
+// Rules lists rules by name; with a name, only this one.
+func (s Store) Rules(ctx context.Context, name string) ([]Rule, error) {
 	w := call.NewFilter(0)
 	if name != "" {
 		w.Add("alert_name = %s", name)
 	}
-	return call.SelectAll[AlertRule](ctx, s.conn, "list alert rules", `SELECT TOP (@p1) alert_name, description, condition, job_name, job_id, job_pattern,
+	return call.SelectAll[Rule](ctx, s.conn, "list alert rules", `SELECT TOP (@p1) alert_name, description, condition, job_name, job_id, job_pattern,
     lifecycles, CAST(percent_failed AS FLOAT) AS percent_failed, CAST(factor AS FLOAT) AS factor, runs, seconds, severity,
     throttle_seconds, repeat_seconds, notify_resolved, enabled, muted_until, muted_by, mute_note, channels, open_alerts,
     created_time, updated_time, CAST(percent_changed AS FLOAT) AS percent_changed, target_group_pattern
 FROM jobs.alert_rules`+w.Text()+"\nORDER BY alert_name;", w.Args...)
 }
 
-// AlertChannel is a row of the view jobs.alert_channels: where notifications are sent.
-type AlertChannel struct {
+// Channel is a row of the view jobs.alert_channels: where notifications are sent.
+type Channel struct {
 	Name string `db:"channel_name"`
 	// Type is one of action.ChannelTypes.
 	Type string `db:"channel_type"`
@@ -215,19 +215,19 @@ type AlertChannel struct {
 	UpdatedAt    time.Time `db:"updated_time"`
 }
 
-// AlertChannels lists channels by name; with a name, only this one.
-func (s *Store) AlertChannels(ctx context.Context, name string) ([]AlertChannel, error) {
+// Channels lists channels by name; with a name, only this one.
+func (s Store) Channels(ctx context.Context, name string) ([]Channel, error) {
 	w := call.NewFilter(0)
 	if name != "" {
 		w.Add("channel_name = %s", name)
 	}
-	return call.SelectAll[AlertChannel](ctx, s.conn, "list alert channels", `SELECT TOP (@p1) channel_name, channel_type, definition, needs_secrets, enabled,
+	return call.SelectAll[Channel](ctx, s.conn, "list alert channels", `SELECT TOP (@p1) channel_name, channel_type, definition, needs_secrets, enabled,
     created_time, updated_time
 FROM jobs.alert_channels`+w.Text()+"\nORDER BY channel_name;", w.Args...)
 }
 
-// AlertDelivery is a row of the view jobs.alert_deliveries: a notification on its way to a channel.
-type AlertDelivery struct {
+// Delivery is a row of the view jobs.alert_deliveries: a notification on its way to a channel.
+type Delivery struct {
 	ID             int64     `db:"delivery_id"`
 	NotificationID uuid.UUID `db:"notification_id"`
 	AlertID        int64     `db:"alert_id"` // 0: a test or an event
@@ -245,16 +245,16 @@ type AlertDelivery struct {
 	LastError      string    `db:"last_error"`
 }
 
-// AlertDeliveryFilter selects deliveries. Zero values select all.
-type AlertDeliveryFilter struct {
+// DeliveryFilter selects deliveries. Zero values select all.
+type DeliveryFilter struct {
 	AlertID        int64
 	NotificationID uuid.UUID
 	// Limit is the maximum number of deliveries; 0 means 1000000.
 	Limit int
 }
 
-// AlertDeliveries lists deliveries, latest first.
-func (s *Store) AlertDeliveries(ctx context.Context, f AlertDeliveryFilter) ([]AlertDelivery, error) {
+// Deliveries lists deliveries, latest first.
+func (s Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, error) {
 	w := call.NewFilter(f.Limit)
 	if f.AlertID > 0 {
 		w.Add("alert_id = %s", f.AlertID)
@@ -262,7 +262,7 @@ func (s *Store) AlertDeliveries(ctx context.Context, f AlertDeliveryFilter) ([]A
 	if f.NotificationID != uuid.Nil {
 		w.Add("notification_id = %s", mssqldb.UniqueIdentifier(f.NotificationID))
 	}
-	return call.SelectAll[AlertDelivery](ctx, s.conn, "list alert deliveries", `SELECT TOP (@p1) delivery_id, notification_id, alert_id, channel_name, kind, title, state,
+	return call.SelectAll[Delivery](ctx, s.conn, "list alert deliveries", `SELECT TOP (@p1) delivery_id, notification_id, alert_id, channel_name, kind, title, state,
     created_time, next_attempt_time, expires_time, attempts, is_leased, delivered_time, delivered_by, last_error
 FROM jobs.alert_deliveries`+w.Text()+"\nORDER BY delivery_id DESC;", w.Args...)
 }

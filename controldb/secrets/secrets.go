@@ -1,4 +1,4 @@
-package controldb
+package secrets
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
-// SecretKey is a row of the view jobs.secret_keys.
-type SecretKey struct {
+// Key is a row of the view jobs.secret_keys.
+type Key struct {
 	ID        string `db:"key_id"`
 	PublicKey []byte `db:"public_key"`
 	// Active is false for a key that was retired.
@@ -32,22 +32,22 @@ type SecretKey struct {
 	RetiredBy   string    `db:"retired_by"`
 }
 
-// SecretKeys lists the keys of secrets, the latest first.
-func (s *Store) SecretKeys(ctx context.Context) ([]SecretKey, error) {
-	return call.SelectAll[SecretKey](ctx, s.conn, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only,
+// Keys lists the keys of secrets, the latest first.
+func (s Store) Keys(ctx context.Context) ([]Key, error) {
+	return call.SelectAll[Key](ctx, s.conn, "list keys", `SELECT key_id, public_key, is_active, secrets, secrets_only,
     created_time, created_by, retired_time, retired_by
 FROM jobs.secret_keys
 ORDER BY created_time DESC, key_id;`)
 }
 
-// AddSecretKey adds a public key for which secrets are sealed from now on. Adding an active key
+// AddKey adds a public key for which secrets are sealed from now on. Adding an active key
 // again has no effect.
-func (s *Store) AddSecretKey(ctx context.Context, key secret.PublicKey) error {
+func (s Store) AddKey(ctx context.Context, key secret.PublicKey) error {
 	return s.conn.Exec(ctx, "add key", call.New("jobs.sp_add_secret_key").In("public_key", key.Bytes()))
 }
 
-// RetireSecretKey retires a key. The procedure refuses while a secret is sealed for this key alone.
-func (s *Store) RetireSecretKey(ctx context.Context, id string) error {
+// RetireKey retires a key. The procedure refuses while a secret is sealed for this key alone.
+func (s Store) RetireKey(ctx context.Context, id string) error {
 	return s.conn.Exec(ctx, "retire key", call.New("jobs.sp_retire_secret_key").In("key_id", id))
 }
 
@@ -71,7 +71,7 @@ type Secret struct {
 
 // Secrets lists the sealed secrets that authors set, by name; name restricts the list unless it is
 // empty.
-func (s *Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
+func (s Store) Secrets(ctx context.Context, name string) ([]Secret, error) {
 	w := call.NewFilter(0)
 	w.Add("owner = %s", "")
 	if name != "" {
@@ -83,8 +83,8 @@ FROM jobs.secrets`+w.Text()+`
 ORDER BY secret_name;`, w.Args...)
 }
 
-// AllSecrets lists the sealed secrets of all owners, by owner and name.
-func (s *Store) AllSecrets(ctx context.Context) ([]Secret, error) {
+// All lists the sealed secrets of all owners, by owner and name.
+func (s Store) All(ctx context.Context) ([]Secret, error) {
 	return call.SelectAll[Secret](ctx, s.conn, "list all secrets", `SELECT secret_name, version, keys, missing_keys,
     created_time, updated_time, updated_by, hosts, owner
 FROM jobs.secrets
@@ -92,7 +92,7 @@ ORDER BY owner, secret_name;`)
 }
 
 // DatabaseID returns the identity of the control database, to which sealed secrets are bound.
-func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
+func (s Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
 	list, err := call.SelectAll[struct {
 		ID uuid.UUID `db:"database_id"`
 	}](ctx, s.conn, "read the database's identity", `SELECT database_id FROM jobs.control_database;`)
@@ -102,16 +102,16 @@ func (s *Store) DatabaseID(ctx context.Context) (uuid.UUID, error) {
 	return list[0].ID, nil
 }
 
-// SealSecret seals a value for the active keys, and returns the text that procedures take as
+// Seal seals a value for the active keys, and returns the text that procedures take as
 // @sealed. place.Database is filled in. The error wraps [dberror.ErrSecretKeysChanged] if there is
 // no active key; errors do not contain the value.
-func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string) (string, error) {
+func (s Store) Seal(ctx context.Context, place secret.Place, value string) (string, error) {
 	id, err := s.DatabaseID(ctx)
 	if err != nil {
 		return "", err
 	}
 	place.Database = id.String()
-	keys, err := s.SecretKeys(ctx)
+	keys, err := s.Keys(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -137,40 +137,40 @@ func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string
 	return sealed.JSON(place.Version, place.Hosts...), nil
 }
 
-// SetSecret stores a sealed value as the given version of a secret. Version and hosts are those for
-// which the value was sealed. SetSecret returns [dberror.ErrSecretKeysChanged] or
+// Set stores a sealed value as the given version of a secret. Version and hosts are those for
+// which the value was sealed. Set returns [dberror.ErrSecretKeysChanged] or
 // [dberror.ErrSecretChanged] when the value has to be sealed again.
-func (s *Store) SetSecret(ctx context.Context, name string, sealed secret.Sealed, version int, hosts ...string) error {
+func (s Store) Set(ctx context.Context, name string, sealed secret.Sealed, version int, hosts ...string) error {
 	return s.conn.Exec(ctx, "set secret",
 		call.New("jobs.sp_set_secret").In("name", name).In("sealed", sealed.JSON(version, hosts...)))
 }
 
-// DeleteSecret deletes a secret. It returns [dberror.ErrSecretNotFound] when no secret has this
+// Delete deletes a secret. It returns [dberror.ErrSecretNotFound] when no secret has this
 // name.
-func (s *Store) DeleteSecret(ctx context.Context, name string) error {
+func (s Store) Delete(ctx context.Context, name string) error {
 	return s.conn.Exec(ctx, "delete secret", call.New("jobs.sp_delete_secret").In("name", name))
 }
 
-// SealedSecret is a sealed secret as it is stored.
-type SealedSecret struct {
+// Sealed is a sealed secret as it is stored.
+type Sealed struct {
 	Place  secret.Place
 	Sealed secret.Sealed
 	// Missing are the active keys that cannot open it.
 	Missing []secret.PublicKey
 }
 
-// SealedSecret reads a sealed secret; only agents may. It returns [dberror.ErrSecretNotFound] when
+// Sealed reads a sealed secret; only agents may. It returns [dberror.ErrSecretNotFound] when
 // no secret has this name. The owner is empty for secrets that authors set.
-func (s *Store) SealedSecret(ctx context.Context, owner, name string) (SealedSecret, error) {
-	var res SealedSecret
-	err := s.readSealed(ctx, "read secret", call.New("jobs_internal.get_secret").In("name", name).In("owner", owner), &res)
+func (s Store) Sealed(ctx context.Context, owner, name string) (Sealed, error) {
+	var res Sealed
+	err := ReadSealed(ctx, s.conn, "read secret", call.New("jobs_internal.get_secret").In("name", name).In("owner", owner), &res)
 	res.Place.Owner = owner
 	return res, err
 }
 
-// readSealed calls a procedure whose last two result sets are those of get_secret. first are the
-// result sets before them.
-func (s *Store) readSealed(ctx context.Context, op string, c *call.Call, res *SealedSecret, first ...func(*sqlx.Rows) error) error {
+// ReadSealed calls a procedure whose last two result sets are those of get_secret. first are the
+// result sets before them. It is for the packages below controldb.
+func ReadSealed(ctx context.Context, conn *call.Conn, op string, c *call.Call, res *Sealed, first ...func(*sqlx.Rows) error) error {
 	var (
 		database uuid.UUID
 		hosts    sql.NullString
@@ -180,7 +180,7 @@ func (s *Store) readSealed(ctx context.Context, op string, c *call.Call, res *Se
 			Data      []byte `db:"data"`
 		}
 	)
-	err := s.conn.Query(ctx, op, c, append(first,
+	err := conn.Query(ctx, op, c, append(first,
 		call.ScanOne(&database, &res.Place.Name, &res.Place.Version, &res.Sealed.Nonce, &res.Sealed.Ciphertext, &hosts), call.Into(&keys))...)
 	if err != nil {
 		return err
@@ -204,9 +204,9 @@ func (s *Store) readSealed(ctx context.Context, op string, c *call.Call, res *Se
 	return nil
 }
 
-// ResealSecret stores data keys that were sealed for further keys; only agents may. A secret that
+// Reseal stores data keys that were sealed for further keys; only agents may. A secret that
 // has another version by now stays unchanged.
-func (s *Store) ResealSecret(ctx context.Context, place secret.Place, keys []secret.SealedKey) error {
+func (s Store) Reseal(ctx context.Context, place secret.Place, keys []secret.SealedKey) error {
 	return s.conn.Exec(ctx, "seal secret for further keys", call.New("jobs_internal.reseal_secret").In("name", place.Name).
 		In("version", int64(place.Version)).In("keys", secret.KeysJSON(keys)).In("owner", place.Owner))
 }

@@ -1,4 +1,4 @@
-package controldb
+package sap
 
 import (
 	"context"
@@ -12,61 +12,61 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
-// SAPScope says whose jobs a call of the SAP surface reads or changes. It comes from the verified
+// Scope says whose jobs a call of the SAP surface reads or changes. It comes from the verified
 // token only. The zero value is a tenant without jobs. Objects outside of the scope behave exactly
 // as objects that do not exist ([dberror.ErrSAPNotFound]).
-type SAPScope struct {
+type Scope struct {
 	provider bool
 	tenant   string
 }
 
-// SAPProvider returns the scope of the provider: all jobs of the instance. Jobs that it creates
-// belong to the tenant of [Store.SetSAPProvider].
-func SAPProvider() SAPScope { return SAPScope{provider: true} }
+// Provider returns the scope of the provider: all jobs of the instance. Jobs that it creates
+// belong to the tenant of [Store.SetProvider].
+func Provider() Scope { return Scope{provider: true} }
 
-// SAPSubscriber returns the scope of one tenant.
-func SAPSubscriber(tenant string) SAPScope { return SAPScope{tenant: tenant} }
+// Subscriber returns the scope of one tenant.
+func Subscriber(tenant string) Scope { return Scope{tenant: tenant} }
 
 // IsProvider reports whether the scope is that of the provider.
-func (s SAPScope) IsProvider() bool { return s.provider }
+func (s Scope) IsProvider() bool { return s.provider }
 
 // in adds the tenant to a call of a procedure of jobs_rest, whose first parameter it is.
-func (s SAPScope) in(c *call.Call) *call.Call {
+func (s Scope) in(c *call.Call) *call.Call {
 	if s.provider {
 		return c.In("tenant", nil)
 	}
 	return c.In("tenant", s.tenant)
 }
 
-// SAPRequestKey identifies a request for its blind repeats (S-4): the SHA-256 of principal, method,
+// RequestKey identifies a request for its blind repeats (S-4): the SHA-256 of principal, method,
 // path and body. The zero value means that repeats are not recognised.
-type SAPRequestKey [32]byte
+type RequestKey [32]byte
 
-// SAPWrite says who writes, and by which request.
-type SAPWrite struct {
+// Write says who writes, and by which request.
+type Write struct {
 	// By names the caller in the action log.
 	By string
 	// Key is recorded in the transaction of the change. If the same key was recorded within the
 	// last minute and its answer was not delivered, nothing is changed, and the result of that
 	// request is returned again, with Replayed set. Of two equal requests at once, the second one
 	// waits for the first one.
-	Key SAPRequestKey
+	Key RequestKey
 	// Note is the text of the entry in the action log, at most 1,000 UTF-16 units. Only writes that
 	// create or change a job or a schedule take one; empty for none.
 	Note string
 }
 
 // in adds the arguments of the write to a call.
-func (w SAPWrite) in(c *call.Call) *call.Call {
+func (w Write) in(c *call.Call) *call.Call {
 	c.OptText("by", w.By).OptText("note", w.Note)
-	if w.Key != (SAPRequestKey{}) {
+	if w.Key != (RequestKey{}) {
 		c.In("request", w.Key[:])
 	}
 	return c
 }
 
-// SAPResult is the result of a write.
-type SAPResult struct {
+// Result is the result of a write.
+type Result struct {
 	// Job is the job's _id.
 	Job int64 `json:"job,omitempty"`
 	// Created says that an upsert has created the job.
@@ -75,20 +75,20 @@ type SAPResult struct {
 	// that was added or changed.
 	Schedules []uuid.UUID `json:"schedules,omitempty"`
 	// Replayed says that this is the result of an earlier equal request (S-4). Answer is the
-	// answer that [Store.FinishSAPRequest] stored for it; empty if the first front did not come to
+	// answer that [Store.FinishRequest] stored for it; empty if the first front did not come to
 	// it: then the answer is made from the other fields.
 	Replayed bool   `json:"-"`
 	Answer   string `json:"-"`
 }
 
-// SAPJobSpec describes a job to create, or to replace.
-type SAPJobSpec struct {
+// JobSpec describes a job to create, or to replace.
+type JobSpec struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// JobType is [SAPEndpointJob] or [SAPTaskJob]; empty means the first one. It never changes.
+	// JobType is [EndpointJob] or [TaskJob]; empty means the first one. It never changes.
 	JobType string `json:"job_type,omitempty"`
 	// Action is the URL, and Method is GET, POST, PUT or DELETE. The action of a task is
-	// [SAPTaskPrefix] and the name of an entry of the agents' configuration, and its method POST.
+	// [TaskPrefix] and the name of an entry of the agents' configuration, and its method POST.
 	Action string `json:"action"`
 	Method string `json:"http_method"`
 	Active bool   `json:"active"`
@@ -102,29 +102,29 @@ type SAPJobSpec struct {
 	Ans  string `json:"ans_config,omitempty"`
 	Calm string `json:"calm_config,omitempty"`
 	// User is kept and returned. Password, if it is not nil, is sent with it as Basic.
-	User     string       `json:"user,omitempty"`
-	Password *SAPPassword `json:"password,omitempty"`
+	User     string    `json:"user,omitempty"`
+	Password *Password `json:"password,omitempty"`
 	// Credential names the outbound credential of the instance in the agents' configuration; empty
 	// means none. A job with a password does not use it.
 	Credential string `json:"credential,omitempty"`
 	// AllowHTTP permits plain http.
-	AllowHTTP bool              `json:"allow_http,omitempty"`
-	Schedules []SAPScheduleSpec `json:"schedules"`
+	AllowHTTP bool           `json:"allow_http,omitempty"`
+	Schedules []ScheduleSpec `json:"schedules"`
 }
 
 // The types of jobs.
 const (
-	// SAPEndpointJob calls an endpoint.
-	SAPEndpointJob = "HTTP_ENDPOINT"
-	// SAPTaskJob is a task: it runs a process.
-	SAPTaskJob = "CF_TASK"
+	// EndpointJob calls an endpoint.
+	EndpointJob = "HTTP_ENDPOINT"
+	// TaskJob is a task: it runs a process.
+	TaskJob = "CF_TASK"
 )
 
-// SAPTaskPrefix begins the action of a task.
-const SAPTaskPrefix = action.ProcessPrefix
+// TaskPrefix begins the action of a task.
+const TaskPrefix = action.ProcessPrefix
 
-// SAPPassword is a sealed password of a job (S-53).
-type SAPPassword struct {
+// Password is a sealed password of a job (S-53).
+type Password struct {
 	// Name is made by [secret.RESTName]; each password has a new one. Version is 1.
 	Name string
 	// Sealed is a text of [Store.SealSecret], for the place with the owner rest and for the host of
@@ -133,24 +133,24 @@ type SAPPassword struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (p SAPPassword) MarshalJSON() ([]byte, error) {
+func (p Password) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"name": p.Name, "sealed": json.RawMessage(p.Sealed)})
 }
 
-// SAPMode is the member of a schedule that says when it runs.
-type SAPMode string
+// Mode is the member of a schedule that says when it runs.
+type Mode string
 
 // The modes.
 const (
-	SAPCron           SAPMode = "cron"
-	SAPTime           SAPMode = "time"
-	SAPRepeatInterval SAPMode = "repeatInterval"
-	SAPRepeatAt       SAPMode = "repeatAt"
+	Cron           Mode = "cron"
+	Time           Mode = "time"
+	RepeatInterval Mode = "repeatInterval"
+	RepeatAt       Mode = "repeatAt"
 )
 
-// SAPScheduleSpec describes a schedule to create. The caller has parsed it (package jobs/schedule).
-type SAPScheduleSpec struct {
-	Mode SAPMode `json:"mode"`
+// ScheduleSpec describes a schedule to create. The caller has parsed it (package jobs/schedule).
+type ScheduleSpec struct {
+	Mode Mode `json:"mode"`
 	// Spec is the text of kind sap: a JSON object with the mode's member, and startTime and endTime
 	// if they are given. Equal schedules have equal texts (S-16), so the order of its members
 	// matters.
@@ -165,11 +165,11 @@ type SAPScheduleSpec struct {
 	Data string `json:"data,omitempty"`
 }
 
-// SAPScheduleChange changes a schedule (S-17); nil keeps a value.
-type SAPScheduleChange struct {
+// ScheduleChange changes a schedule (S-17); nil keeps a value.
+type ScheduleChange struct {
 	// Mode must be the schedule's mode if it is not empty; otherwise the change is refused with
 	// [dberror.ErrSAPMode].
-	Mode SAPMode `json:"mode,omitempty"`
+	Mode Mode `json:"mode,omitempty"`
 	// Spec, Start and End replace the text and its instants together. Spec is needed when the value
 	// of the mode, startTime or endTime is given.
 	Spec  *string   `json:"spec,omitempty"`
@@ -184,8 +184,8 @@ type SAPScheduleChange struct {
 	Data *string `json:"data,omitempty"`
 }
 
-// SAPJobChange changes a job (E5); nil keeps a value.
-type SAPJobChange struct {
+// JobChange changes a job (E5); nil keeps a value.
+type JobChange struct {
 	Description *string `json:"description,omitempty"`
 	Action      *string `json:"action,omitempty"`
 	Method      *string `json:"http_method,omitempty"`
@@ -202,12 +202,12 @@ type SAPJobChange struct {
 	User *string `json:"user,omitempty"`
 	// Password replaces the password. It is needed again when the host of the action changes,
 	// because a password is bound to its host; otherwise the job loses it.
-	Password  *SAPPassword `json:"password,omitempty"`
-	AllowHTTP bool         `json:"allow_http,omitempty"`
+	Password  *Password `json:"password,omitempty"`
+	AllowHTTP bool      `json:"allow_http,omitempty"`
 }
 
-// SAPJob is a job.
-type SAPJob struct {
+// Job is a job.
+type Job struct {
 	ID          int64     `db:"id"`
 	Tenant      string    `db:"tenant_id"`
 	SubDomain   string    `db:"subdomain"`
@@ -230,14 +230,14 @@ type SAPJob struct {
 	ActiveCount   int `db:"active_count"`
 	InactiveCount int `db:"inactive_count"`
 	// Schedules are set by methods that read them.
-	Schedules []SAPSchedule `db:"-"`
+	Schedules []Schedule `db:"-"`
 }
 
-// SAPSchedule is a schedule of a job.
-type SAPSchedule struct {
+// Schedule is a schedule of a job.
+type Schedule struct {
 	ID    uuid.UUID `db:"schedule_id"`
 	JobID int64     `db:"job_id"`
-	Mode  SAPMode   `db:"mode"` // one-time if SAPTime, else recurring
+	Mode  Mode      `db:"mode"` // one-time if SAPTime, else recurring
 	// Spec is the text that was stored.
 	Spec        string    `db:"spec"`
 	Start       time.Time `db:"start_at"` // zero: none
@@ -253,9 +253,9 @@ type SAPSchedule struct {
 	ModifiedAt time.Time `db:"modified_at"`
 }
 
-// SAPFoundSchedule is a schedule with its job, as a search finds it.
-type SAPFoundSchedule struct {
-	SAPSchedule
+// FoundSchedule is a schedule with its job, as a search finds it.
+type FoundSchedule struct {
+	Schedule
 	JobName     string    `db:"job_name"`
 	Tenant      string    `db:"tenant_id"`
 	SubDomain   string    `db:"subdomain"`
@@ -268,8 +268,8 @@ type SAPFoundSchedule struct {
 	Description string    `db:"job_description"` // of the job; that of the schedule is SAPSchedule.Description
 }
 
-// SAPCondition is one condition of a filter (S-24).
-type SAPCondition struct {
+// Condition is one condition of a filter (S-24).
+type Condition struct {
 	// Property is name, subDomain or tenantId.
 	Property string `json:"property"`
 	// Contains compares substrings without regard to case; otherwise values are compared exactly.
@@ -277,11 +277,11 @@ type SAPCondition struct {
 	Value    string `json:"value"`
 }
 
-// SAPFilter is a disjunction of conjunctions: one of the lists must hold entirely. Nil accepts all.
-type SAPFilter [][]SAPCondition
+// Filter is a disjunction of conjunctions: one of the lists must hold entirely. Nil accepts all.
+type Filter [][]Condition
 
-// SAPBound is a qualifier startTime or endTime of a search.
-type SAPBound struct {
+// Bound is a qualifier startTime or endTime of a search.
+type Bound struct {
 	// Field is startTime or endTime; Operator is <, >, <= or >=.
 	Field    string    `json:"field"`
 	Operator string    `json:"operator"`
@@ -289,26 +289,26 @@ type SAPBound struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (b SAPBound) MarshalJSON() ([]byte, error) {
+func (b Bound) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"field": b.Field, "operator": b.Operator, "at": call.Datetime2(b.At)})
 }
 
-// SAPSearch is a search (S-25); all parts must hold.
-type SAPSearch struct {
-	Words  []string   `json:"words,omitempty"`
-	Active *bool      `json:"active,omitempty"`
-	Bounds []SAPBound `json:"bounds,omitempty"`
+// Search is a search (S-25); all parts must hold.
+type Search struct {
+	Words  []string `json:"words,omitempty"`
+	Active *bool    `json:"active,omitempty"`
+	Bounds []Bound  `json:"bounds,omitempty"`
 }
 
-// SAPPage selects a part of a list.
-type SAPPage struct {
+// Page selects a part of a list.
+type Page struct {
 	Offset int
 	// Size is the maximum number of rows; 0 means all.
 	Size int
 }
 
 // in adds the arguments of the page to a call.
-func (p SAPPage) in(c *call.Call) *call.Call {
+func (p Page) in(c *call.Call) *call.Call {
 	c.In("offset", int64(p.Offset))
 	if p.Size > 0 {
 		c.In("size", int64(p.Size))
@@ -316,24 +316,24 @@ func (p SAPPage) in(c *call.Call) *call.Call {
 	return c
 }
 
-// SAPJobQuery selects jobs of a list.
-type SAPJobQuery struct {
+// JobQuery selects jobs of a list.
+type JobQuery struct {
 	// Tenant restricts the list; empty means all tenants of the scope. A filter replaces it.
 	Tenant string
 	// JobType is the type of the jobs; empty means both.
 	JobType string
-	Filter  SAPFilter
-	Search  *SAPSearch
+	Filter  Filter
+	Search  *Search
 	// Sort is name, _id, createdAt or active; empty means _id.
 	Sort       string
 	Descending bool
-	Page       SAPPage
+	Page       Page
 	// Schedules reads the schedules of the jobs, too.
 	Schedules bool
 }
 
-// SAPJobs lists jobs (E2, E20). total is the number of jobs of all pages.
-func (s *Store) SAPJobs(ctx context.Context, scope SAPScope, q SAPJobQuery) (list []SAPJob, total int, err error) {
+// Jobs lists jobs (E2, E20). total is the number of jobs of all pages.
+func (s Store) Jobs(ctx context.Context, scope Scope, q JobQuery) (list []Job, total int, err error) {
 	const op = "list jobs"
 	c := scope.in(call.New("jobs_rest.list_jobs")).OptText("of_tenant", q.Tenant).OptText("job_type", q.JobType).OptText("sort", q.Sort).
 		In("descending", q.Descending).In("with_schedules", q.Schedules)
@@ -348,8 +348,8 @@ func (s *Store) SAPJobs(ctx context.Context, scope SAPScope, q SAPJobQuery) (lis
 			return nil, 0, err
 		}
 	}
-	list = []SAPJob{}
-	var schedules []SAPSchedule
+	list = []Job{}
+	var schedules []Schedule
 	if err := s.conn.Query(ctx, op, c, call.ScanOne(&total), call.Into(&list), call.Into(&schedules)); err != nil {
 		return nil, 0, err
 	}
@@ -358,11 +358,11 @@ func (s *Store) SAPJobs(ctx context.Context, scope SAPScope, q SAPJobQuery) (lis
 }
 
 // assign puts schedules into their jobs.
-func assign(list []SAPJob, schedules []SAPSchedule) {
-	byID := make(map[int64]*SAPJob, len(list))
+func assign(list []Job, schedules []Schedule) {
+	byID := make(map[int64]*Job, len(list))
 	for i := range list {
 		byID[list[i].ID] = &list[i]
-		list[i].Schedules = []SAPSchedule{}
+		list[i].Schedules = []Schedule{}
 	}
 	for _, one := range schedules {
 		if job := byID[one.JobID]; job != nil {
@@ -371,8 +371,8 @@ func assign(list []SAPJob, schedules []SAPSchedule) {
 	}
 }
 
-// SAPJobRef names a job.
-type SAPJobRef struct {
+// JobRef names a job.
+type JobRef struct {
 	// ID is the _id; 0 means that Name names the job. Both given must belong together.
 	ID   int64
 	Name string
@@ -381,64 +381,64 @@ type SAPJobRef struct {
 	Tenant string
 }
 
-// SAPJob reads a job with its schedules (E3, E4). It returns [dberror.ErrSAPNotFound], or
+// Job reads a job with its schedules (E3, E4). It returns [dberror.ErrSAPNotFound], or
 // [dberror.ErrSAPAmbiguous] when several tenants have a job of this name.
-func (s *Store) SAPJob(ctx context.Context, scope SAPScope, ref SAPJobRef) (SAPJob, error) {
+func (s Store) Job(ctx context.Context, scope Scope, ref JobRef) (Job, error) {
 	c := scope.in(call.New("jobs_rest.get_job")).OptText("name", ref.Name).OptText("of_tenant", ref.Tenant)
 	if ref.ID != 0 {
 		c.In("job", ref.ID)
 	}
-	var list []SAPJob
-	var schedules []SAPSchedule
+	var list []Job
+	var schedules []Schedule
 	if err := s.conn.Query(ctx, "read job", c, call.Into(&list), call.Into(&schedules)); err != nil {
-		return SAPJob{}, err
+		return Job{}, err
 	}
 	if len(list) != 1 {
-		return SAPJob{}, fmt.Errorf("read job: got %d rows, want 1", len(list))
+		return Job{}, fmt.Errorf("read job: got %d rows, want 1", len(list))
 	}
 	assign(list, schedules)
 	return list[0], nil
 }
 
-// CreateSAPJob creates a job (E1). It returns [dberror.ErrSAPExists] when the tenant has a job of
+// CreateJob creates a job (E1). It returns [dberror.ErrSAPExists] when the tenant has a job of
 // this name.
-func (s *Store) CreateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec) (SAPResult, error) {
-	return s.setSAPJob(ctx, scope, w, job, true)
+func (s Store) CreateJob(ctx context.Context, scope Scope, w Write, job JobSpec) (Result, error) {
+	return s.setJob(ctx, scope, w, job, true)
 }
 
-// PutSAPJob creates or replaces a job by its name (E6, S-16). Schedules that stay equal and can
+// PutJob creates or replaces a job by its name (E6, S-16). Schedules that stay equal and can
 // still run keep their ids, instants and logs.
-func (s *Store) PutSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec) (SAPResult, error) {
-	return s.setSAPJob(ctx, scope, w, job, false)
+func (s Store) PutJob(ctx context.Context, scope Scope, w Write, job JobSpec) (Result, error) {
+	return s.setJob(ctx, scope, w, job, false)
 }
 
-func (s *Store) setSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job SAPJobSpec, create bool) (SAPResult, error) {
+func (s Store) setJob(ctx context.Context, scope Scope, w Write, job JobSpec, create bool) (Result, error) {
 	type times struct {
-		SAPJobSpec
-		Start     string            `json:"start_at,omitempty"`
-		End       string            `json:"end_at,omitempty"`
-		Schedules []sapScheduleJSON `json:"schedules"`
+		JobSpec
+		Start     string         `json:"start_at,omitempty"`
+		End       string         `json:"end_at,omitempty"`
+		Schedules []scheduleJSON `json:"schedules"`
 	}
-	t := times{SAPJobSpec: job, Start: optDatetime2(job.Start), End: optDatetime2(job.End), Schedules: []sapScheduleJSON{}}
+	t := times{JobSpec: job, Start: optDatetime2(job.Start), End: optDatetime2(job.End), Schedules: []scheduleJSON{}}
 	for _, one := range job.Schedules {
-		t.Schedules = append(t.Schedules, sapSchedule(one))
+		t.Schedules = append(t.Schedules, scheduleOf(one))
 	}
 	c := scope.in(call.New("jobs_rest.set_job")).In("create_only", create)
 	if err := inJSON(c, "set job", "job", t); err != nil {
-		return SAPResult{}, err
+		return Result{}, err
 	}
-	return s.sapWrite(ctx, "set job", w, c)
+	return s.write(ctx, "set job", w, c)
 }
 
-// sapScheduleJSON is a SAPScheduleSpec as an argument.
-type sapScheduleJSON struct {
-	SAPScheduleSpec
+// scheduleJSON is a ScheduleSpec as an argument.
+type scheduleJSON struct {
+	ScheduleSpec
 	Start string `json:"start_at,omitempty"`
 	End   string `json:"end_at,omitempty"`
 }
 
-func sapSchedule(spec SAPScheduleSpec) sapScheduleJSON {
-	return sapScheduleJSON{SAPScheduleSpec: spec, Start: optDatetime2(spec.Start), End: optDatetime2(spec.End)}
+func scheduleOf(spec ScheduleSpec) scheduleJSON {
+	return scheduleJSON{ScheduleSpec: spec, Start: optDatetime2(spec.Start), End: optDatetime2(spec.End)}
 }
 
 // optDatetime2 formats a time, and returns an empty text for the zero time.
@@ -459,30 +459,30 @@ func inJSON(c *call.Call, op, name string, value any) error {
 	return nil
 }
 
-// sapWrite makes a call that writes, and returns its result.
-func (s *Store) sapWrite(ctx context.Context, op string, w SAPWrite, c *call.Call) (SAPResult, error) {
+// write makes a call that writes, and returns its result.
+func (s Store) write(ctx context.Context, op string, w Write, c *call.Call) (Result, error) {
 	var (
-		res  SAPResult
+		res  Result
 		text string
 	)
 	err := s.conn.Query(ctx, op, w.in(c), call.ScanOne(&text, &res.Replayed, &res.Answer))
 	if err != nil {
-		return SAPResult{}, err
+		return Result{}, err
 	}
 	if err := json.Unmarshal([]byte(text), &res); err != nil {
-		return SAPResult{}, fmt.Errorf("%s: read the result: %w", op, err)
+		return Result{}, fmt.Errorf("%s: read the result: %w", op, err)
 	}
 	return res, nil
 }
 
-// UpdateSAPJob changes a job (E5).
-func (s *Store) UpdateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job int64, change SAPJobChange) (SAPResult, error) {
+// UpdateJob changes a job (E5).
+func (s Store) UpdateJob(ctx context.Context, scope Scope, w Write, job int64, change JobChange) (Result, error) {
 	type times struct {
-		SAPJobChange
+		JobChange
 		Start *string `json:"start_at,omitempty"`
 		End   *string `json:"end_at,omitempty"`
 	}
-	t := times{SAPJobChange: change}
+	t := times{JobChange: change}
 	if change.Start != nil {
 		text := optDatetime2(*change.Start)
 		t.Start = &text
@@ -493,96 +493,96 @@ func (s *Store) UpdateSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, jo
 	}
 	c := scope.in(call.New("jobs_rest.update_job")).In("job", job)
 	if err := inJSON(c, "update job", "changes", t); err != nil {
-		return SAPResult{}, err
+		return Result{}, err
 	}
-	return s.sapWrite(ctx, "update job", w, c)
+	return s.write(ctx, "update job", w, c)
 }
 
-// DeleteSAPJob deletes a job with its schedules and logs (E7). Its active runs are canceled.
-func (s *Store) DeleteSAPJob(ctx context.Context, scope SAPScope, w SAPWrite, job int64) (SAPResult, error) {
-	return s.sapWrite(ctx, "delete job", w, scope.in(call.New("jobs_rest.delete_job")).In("job", job))
+// DeleteJob deletes a job with its schedules and logs (E7). Its active runs are canceled.
+func (s Store) DeleteJob(ctx context.Context, scope Scope, w Write, job int64) (Result, error) {
+	return s.write(ctx, "delete job", w, scope.in(call.New("jobs_rest.delete_job")).In("job", job))
 }
 
-// AddSAPSchedule adds a schedule to a job (E8).
-func (s *Store) AddSAPSchedule(ctx context.Context, scope SAPScope, w SAPWrite, job int64, spec SAPScheduleSpec) (SAPResult, error) {
+// AddSchedule adds a schedule to a job (E8).
+func (s Store) AddSchedule(ctx context.Context, scope Scope, w Write, job int64, spec ScheduleSpec) (Result, error) {
 	c := scope.in(call.New("jobs_rest.add_schedule")).In("job", job)
-	if err := inJSON(c, "add schedule", "schedule", sapSchedule(spec)); err != nil {
-		return SAPResult{}, err
+	if err := inJSON(c, "add schedule", "schedule", scheduleOf(spec)); err != nil {
+		return Result{}, err
 	}
-	return s.sapWrite(ctx, "add schedule", w, c)
+	return s.write(ctx, "add schedule", w, c)
 }
 
-// UpdateSAPSchedule changes a schedule (E11, S-17).
-func (s *Store) UpdateSAPSchedule(
-	ctx context.Context, scope SAPScope, w SAPWrite, job int64, schedule uuid.UUID, change SAPScheduleChange,
-) (SAPResult, error) {
+// UpdateSchedule changes a schedule (E11, S-17).
+func (s Store) UpdateSchedule(
+	ctx context.Context, scope Scope, w Write, job int64, schedule uuid.UUID, change ScheduleChange,
+) (Result, error) {
 	type times struct {
-		SAPScheduleChange
+		ScheduleChange
 		Start string `json:"start_at,omitempty"`
 		End   string `json:"end_at,omitempty"`
 	}
 	c := scope.in(call.New("jobs_rest.update_schedule")).In("job", job).In("schedule", schedule)
-	t := times{SAPScheduleChange: change, Start: optDatetime2(change.Start), End: optDatetime2(change.End)}
+	t := times{ScheduleChange: change, Start: optDatetime2(change.Start), End: optDatetime2(change.End)}
 	if err := inJSON(c, "update schedule", "changes", t); err != nil {
-		return SAPResult{}, err
+		return Result{}, err
 	}
-	return s.sapWrite(ctx, "update schedule", w, c)
+	return s.write(ctx, "update schedule", w, c)
 }
 
-// DeleteSAPSchedules deletes a schedule with its logs (E12), or all schedules of a job (E13) if
+// DeleteSchedules deletes a schedule with its logs (E12), or all schedules of a job (E13) if
 // schedule is uuid.Nil. Their active runs are canceled.
-func (s *Store) DeleteSAPSchedules(ctx context.Context, scope SAPScope, w SAPWrite, job int64, schedule uuid.UUID) (SAPResult, error) {
+func (s Store) DeleteSchedules(ctx context.Context, scope Scope, w Write, job int64, schedule uuid.UUID) (Result, error) {
 	c := scope.in(call.New("jobs_rest.delete_schedules")).In("job", job)
 	if schedule != uuid.Nil {
 		c.In("schedule", schedule)
 	}
-	return s.sapWrite(ctx, "delete schedules", w, c)
+	return s.write(ctx, "delete schedules", w, c)
 }
 
-// ActivateSAPSchedules activates or deactivates all schedules of a job (E14, S-47).
-func (s *Store) ActivateSAPSchedules(ctx context.Context, scope SAPScope, w SAPWrite, job int64, active bool) (SAPResult, error) {
-	return s.sapWrite(ctx, "activate schedules", w, scope.in(call.New("jobs_rest.activate_schedules")).In("job", job).In("active", active))
+// ActivateSchedules activates or deactivates all schedules of a job (E14, S-47).
+func (s Store) ActivateSchedules(ctx context.Context, scope Scope, w Write, job int64, active bool) (Result, error) {
+	return s.write(ctx, "activate schedules", w, scope.in(call.New("jobs_rest.activate_schedules")).In("job", job).In("active", active))
 }
 
-// SAPSchedules lists the schedules of a job (E9), or one schedule (E10) if schedule is not
+// Schedules lists the schedules of a job (E9), or one schedule (E10) if schedule is not
 // uuid.Nil.
-func (s *Store) SAPSchedules(
-	ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID, page SAPPage,
-) (list []SAPSchedule, total int, err error) {
+func (s Store) Schedules(
+	ctx context.Context, scope Scope, job int64, schedule uuid.UUID, page Page,
+) (list []Schedule, total int, err error) {
 	c := scope.in(call.New("jobs_rest.list_schedules")).In("job", job)
 	if schedule != uuid.Nil {
 		c.In("schedule", schedule)
 	}
-	list = []SAPSchedule{}
+	list = []Schedule{}
 	if err := s.conn.Query(ctx, "list schedules", page.in(c), call.ScanOne(&total), call.Into(&list)); err != nil {
 		return nil, 0, err
 	}
 	return list, total, nil
 }
 
-// SearchSAPSchedules searches schedules (E21).
-func (s *Store) SearchSAPSchedules(
-	ctx context.Context, scope SAPScope, search SAPSearch, page SAPPage,
-) (list []SAPFoundSchedule, total int, err error) {
+// SearchSchedules searches schedules (E21).
+func (s Store) SearchSchedules(
+	ctx context.Context, scope Scope, search Search, page Page,
+) (list []FoundSchedule, total int, err error) {
 	c := scope.in(call.New("jobs_rest.search_schedules"))
 	if err := inJSON(c, "search schedules", "search", search); err != nil {
 		return nil, 0, err
 	}
-	list = []SAPFoundSchedule{}
+	list = []FoundSchedule{}
 	if err := s.conn.Query(ctx, "search schedules", page.in(c), call.ScanOne(&total), call.Into(&list)); err != nil {
 		return nil, 0, err
 	}
 	return list, total, nil
 }
 
-// SAPJobCount counts the jobs of a scope by their member active (E18).
-func (s *Store) SAPJobCount(ctx context.Context, scope SAPScope) (active, inactive int, err error) {
+// JobCount counts the jobs of a scope by their member active (E18).
+func (s Store) JobCount(ctx context.Context, scope Scope) (active, inactive int, err error) {
 	err = s.conn.Query(ctx, "count jobs", scope.in(call.New("jobs_rest.count_jobs")), call.ScanOne(&active, &inactive))
 	return active, inactive, err
 }
 
-// SAPAction is an entry of the action log (S-27).
-type SAPAction struct {
+// Action is an entry of the action log (S-27).
+type Action struct {
 	At     time.Time `db:"at"`
 	Action string    `db:"action"` // CREATE, UPDATE, DELETE, ACTIVATE, DEACTIVATE, DEACTIVATION_…
 	User   string    `db:"by_user"`
@@ -592,16 +592,16 @@ type SAPAction struct {
 	Text     string    `db:"text"`
 }
 
-// SAPActions lists the latest 200 entries about a job, or about one of its schedules if schedule is
+// Actions lists the latest 200 entries about a job, or about one of its schedules if schedule is
 // not uuid.Nil; newest first. total counts all.
-func (s *Store) SAPActions(
-	ctx context.Context, scope SAPScope, job int64, schedule uuid.UUID,
-) (list []SAPAction, total int, err error) {
+func (s Store) Actions(
+	ctx context.Context, scope Scope, job int64, schedule uuid.UUID,
+) (list []Action, total int, err error) {
 	c := scope.in(call.New("jobs_rest.list_actions")).In("job", job)
 	if schedule != uuid.Nil {
 		c.In("schedule", schedule)
 	}
-	list = []SAPAction{}
+	list = []Action{}
 	if err := s.conn.Query(ctx, "list actions", c, call.ScanOne(&total), call.Into(&list)); err != nil {
 		return nil, 0, err
 	}
