@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/installed"
@@ -192,8 +193,8 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	defer cancelTerm(ErrStopping)
 	trust := newTrust(asked, term.TTL)
 	defer h.others.count(0)
-	gate := newSendGate(trust, func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error) {
-		return h.store.BeginSend(ctx, term.ID, sends)
+	gate := newSendGate(trust, func(ctx context.Context, sends []callbacks.Send) ([]controldb.Refusal, error) {
+		return callbacks.On(h.store).BeginSend(ctx, term.ID, sends)
 	})
 	share := h.cfg.Budget.join()
 	defer share.leave()

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -277,7 +277,7 @@ func TestSAPReports(t *testing.T) {
 			job := int64(0)
 			_, _ = fmt.Sscan(r.Header.Get("x-sap-job-id"), &job)
 			err := sap.On(f.Store).ReportRun(r.Context(), sap.Subscriber("t1"), job, uuid.MustParse(r.Header.Get("x-sap-job-schedule-id")),
-				uuid.MustParse(r.Header.Get("x-sap-job-run-id")), controldb.Report{Success: want.success, Message: "early", By: "app"})
+				uuid.MustParse(r.Header.Get("x-sap-job-run-id")), callbacks.Report{Success: want.success, Message: "early", By: "app"})
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
@@ -289,7 +289,7 @@ func TestSAPReports(t *testing.T) {
 		stop := f.start(t)
 		t1 := sap.Subscriber("t1")
 		report := func(scope sap.Scope, job int64, schedule, run uuid.UUID, success bool, message string) error {
-			return sap.On(f.Store).ReportRun(t.Context(), scope, job, schedule, run, controldb.Report{Success: success, Message: message, By: "app"})
+			return sap.On(f.Store).ReportRun(t.Context(), scope, job, schedule, run, callbacks.Report{Success: success, Message: message, By: "app"})
 		}
 		job, ids := f.job(t, t1, "case 74", "http://h.example/202", "POST", now(""))
 		run := f.reaches(t, job, ids[0], 1, "ACK_RECVD")
@@ -333,10 +333,10 @@ func TestSAPReports(t *testing.T) {
 		require.NoError(t, err)
 		job, ids = f.job(t, t1, "case 82", "http://h.example/202", "POST", now(""))
 		run = f.reaches(t, job, ids[0], 1, "ACK_RECVD")
-		callback, err := f.Store.Callbacks(t.Context(), run.ID)
+		callback, err := callbacks.On(f.Store).OfRun(t.Context(), run.ID)
 		require.NoError(t, err)
 		require.WithinDuration(t, callback[0].OpenedAt.Add(10*time.Minute), callback[0].DeadlineAt, time.Minute, "48")
-		former, err := f.Store.Callbacks(t.Context(), otherRun.ID)
+		former, err := callbacks.On(f.Store).OfRun(t.Context(), otherRun.ID)
 		require.NoError(t, err)
 		require.WithinDuration(t, former[0].OpenedAt.Add(7*24*time.Hour), former[0].DeadlineAt, time.Minute, "48")
 		stop()

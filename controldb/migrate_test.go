@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/installed"
@@ -544,14 +545,14 @@ func TestMigrateActions(t *testing.T) {
 		require.Empty(t, c.pass(t, old).Tasks)
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 1)
-		token := controldb.HashToken("t")
+		token := callbacks.HashToken("t")
 		c.begin(t, term, tasks[0], &token)
 		c.complete(t, term, targets.Accepted, "202", tasks...)
 		c.complete(t, old, targets.Succeeded, "", append(held, rest...)...)
 		c.pass(t, old)
 		require.Equal(t, []string{"true|true"}, c.parked(t, action), "a pass of any agent parks it")
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, run))
-		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}))
 		c.pass(t, old)
 		require.Equal(t, "Succeeded", c.lifecycle(t, action), "a pass of any agent ends its wait")
 		env.CheckInvariants(t, c.name, true)

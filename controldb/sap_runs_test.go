@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/controldb/secrets"
@@ -211,7 +212,7 @@ func TestSAPEarlyRuns(t *testing.T) {
 		_, err = sap.On(c.Store).DeleteSchedules(ctx, scope, by, job, schedule)
 		require.NoError(t, err)
 		require.Len(t, c.pass(t, term).Cancels, 1)
-		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, list[1].ID, controldb.Report{Success: true}), dberror.ErrSAPNotFound)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, list[1].ID, callbacks.Report{Success: true}), dberror.ErrSAPNotFound)
 	})
 }
 
@@ -241,18 +242,18 @@ func TestSAPReportRaces(t *testing.T) {
 			require.NoError(t, err)
 			run := c.mustRuns(t, scope, job, schedule)[0].ID
 			task := c.pass(t, term).Tasks[0]
-			require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, controldb.Report{Success: true}), dberror.ErrSAPRunNotStarted)
+			require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, callbacks.Report{Success: true}), dberror.ErrSAPRunNotStarted)
 			err = c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}})
 			require.NoError(t, err)
 			task = c.pass(t, term).Tasks[0]
-			token := controldb.HashToken(uuid.NewString())
+			token := callbacks.HashToken(uuid.NewString())
 			c.begin(t, term, task, &token)
 			require.Equal(t, "TRIGGERED", c.mustRuns(t, scope, job, schedule)[0].State)
 			c.complete(t, term, targets.Accepted, "202", task)
 			errs := make(chan error, 2)
 			for _, success := range []bool{true, false} {
 				go func() { // ends with the call
-					errs <- sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, controldb.Report{Success: success, Message: fmt.Sprint(success), By: "app"})
+					errs <- sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, callbacks.Report{Success: success, Message: fmt.Sprint(success), By: "app"})
 				}()
 			}
 			first, second := <-errs, <-errs
@@ -392,7 +393,7 @@ func TestSAPLostAgent(t *testing.T) {
 			require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}}))
 			task = c.pass(t, term).Tasks[0]
 			if sent {
-				token := controldb.HashToken(uuid.NewString())
+				token := callbacks.HashToken(uuid.NewString())
 				c.begin(t, term, task, &token)
 			}
 			require.NoError(t, c.EndTerm(ctx, term))
@@ -406,7 +407,7 @@ func TestSAPLostAgent(t *testing.T) {
 			}
 			require.Empty(t, tasks)
 			require.Equal(t, []any{"RUNNING", "ACK_NOT_RECVD", 0}, []any{run.Status, run.State, run.HTTPStatus})
-			require.NoError(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run.ID, controldb.Report{Success: true, Message: "m"}))
+			require.NoError(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run.ID, callbacks.Report{Success: true, Message: "m"}))
 			c.pass(t, next)
 			require.Equal(t, "Succeeded", c.lifecycle(t, run.ID))
 			require.Equal(t, "SUCCESS", c.mustRuns(t, scope, job, schedule)[0].State)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -66,7 +67,7 @@ func TestSAPTaskRuns(t *testing.T) {
 		task := run(term)
 		require.InDelta(t, 77, task.Timeout.Seconds(), 2)
 		require.Equal(t, "SCHEDULED", latest().State)
-		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, controldb.Report{Success: true}), dberror.ErrSAPTaskRun)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, callbacks.Report{Success: true}), dberror.ErrSAPTaskRun)
 
 		// An agent that is lost before the process starts is replaced by another one.
 		require.NoError(t, c.EndTerm(ctx, term))
@@ -74,7 +75,7 @@ func TestSAPTaskRuns(t *testing.T) {
 		task = c.pass(t, term).Tasks[0]
 		c.begin(t, term, task, nil)
 		require.Equal(t, []any{"RUNNING", "ACK_RECVD", true}, []any{latest().Status, latest().State, latest().Task})
-		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, controldb.Report{Success: true}), dberror.ErrSAPTaskRun)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, callbacks.Report{Success: true}), dberror.ErrSAPTaskRun)
 
 		// Nobody has seen the end of a process whose agent is lost, and no second one is started.
 		require.NoError(t, c.EndTerm(ctx, term))
@@ -82,7 +83,7 @@ func TestSAPTaskRuns(t *testing.T) {
 		require.Empty(t, c.pass(t, term).Tasks)
 		require.Equal(t, []any{"COMPLETED", "UNKNOWN"}, []any{latest().Status, latest().State})
 		require.Contains(t, latest().Text, "is unknown")
-		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, controldb.Report{Success: true}), dberror.ErrCallbackEnded)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, callbacks.Report{Success: true}), dberror.ErrCallbackEnded)
 
 		for _, one := range []struct {
 			outcome controldb.Outcome

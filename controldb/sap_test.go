@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/sap"
 )
@@ -171,7 +172,7 @@ func TestSAPTenants(t *testing.T) {
 					},
 					func() error { _, err := sap.On(c.Store).Run(ctx, scope, job, schedule, run); return err },
 					func() error {
-						return sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, controldb.Report{Success: true})
+						return sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, callbacks.Report{Success: true})
 					},
 					func() error { _, _, err := sap.On(c.Store).Actions(ctx, scope, job, uuid.Nil); return err },
 				} {

@@ -347,14 +347,14 @@ type taggedRow struct {
 // Members reads the members of the target group of a claimed resolution, with what those of the
 // kinds Tag and TargetGroup stand for now.
 func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, error) {
-	return s.members(ctx, call.New("jobs_internal.get_members").In("task_id", int64(task)))
+	return ReadMembers(ctx, s.conn, call.New("jobs_internal.get_members").In("task_id", int64(task)))
 }
 
-// members makes a call of get_members.
-func (s *Store) members(ctx context.Context, c *call.Call) ([]targets.Member, error) {
+// ReadMembers makes a call of get_members; it is for the packages below controldb.
+func ReadMembers(ctx context.Context, conn *call.Conn, c *call.Call) ([]targets.Member, error) {
 	var rows []groupMemberOf
 	var tagged []taggedRow
-	err := s.conn.Query(ctx, "read the members of a target group", c, call.Into(&rows), call.Into(&tagged))
+	err := conn.Query(ctx, "read the members of a target group", c, call.Into(&rows), call.Into(&tagged))
 	if err != nil {
 		return nil, err
 	}

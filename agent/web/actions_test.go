@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
@@ -504,14 +505,14 @@ func TestComplete(t *testing.T) {
 		path := base + "/jobs/" + segment(name) + "/start"
 		require.Contains(t, b.get(path).Body, "calls an HTTP endpoint")
 		run := runOf(t, b.post(path, b.form(path)))
-		var waits controldb.Callback
+		var waits callbacks.Callback
 		require.Eventually(t, func() bool {
-			list, err := f.Store.Callbacks(t.Context(), run)
+			list, err := callbacks.On(f.Store).OfRun(t.Context(), run)
 			require.NoError(t, err)
 			if len(list) > 0 {
 				waits = list[0]
 			}
-			return waits.State == controldb.CallbackWaiting
+			return waits.State == callbacks.CallbackWaiting
 		}, 20*time.Second, 20*time.Millisecond)
 		path = fmt.Sprintf("%s/callbacks/%s/%d/%s/complete", base, run, waits.StepID, waits.Target)
 		a := b.get(path)
@@ -522,7 +523,7 @@ func TestComplete(t *testing.T) {
 		list, err := f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Equal(t, want, list[0].Lifecycle)
-		done, err := f.Store.Callbacks(t.Context(), run)
+		done, err := callbacks.On(f.Store).OfRun(t.Context(), run)
 		require.NoError(t, err)
 		require.Equal(t, "by <me>", done[0].Message)
 		require.Equal(t, "operator-token", done[0].ReceivedBy)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
@@ -105,7 +105,7 @@ func (s Store) runs(ctx context.Context, op string, c *call.Call) (Runs, error) 
 // when job, schedule and run do not belong together, [dberror.ErrSAPRunNotStarted] before the
 // request was sent, [dberror.ErrSAPTaskRun] when a process decides, and [dberror.ErrCallbackEnded]
 // when the run has ended with another report, or without one; the report is kept then.
-func (s Store) ReportRun(ctx context.Context, scope Scope, job int64, schedule, run uuid.UUID, r controldb.Report) error {
+func (s Store) ReportRun(ctx context.Context, scope Scope, job int64, schedule, run uuid.UUID, r callbacks.Report) error {
 	c := scope.in(call.New("jobs_rest.report_run")).In("job", job).In("schedule", schedule).In("run", run).
 		In("success", r.Success).In("message", r.Message).OptText("by", r.By)
 	return s.conn.Exec(ctx, "report on a run", c)

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -122,7 +123,7 @@ func (s *Surface) driftOperations() []rest.Operation {
 }
 
 // schemaView describes a schema that a database had.
-func (p *place) schemaView(h controldb.SchemaState) schemaView {
+func (p *place) schemaView(h drifts.SchemaState) schemaView {
 	name := h.Target.String()
 	v := schemaView{envelope: envelope{ID: p.id("driftHistory", name), Name: name, Type: typeSchema}}
 	v.Properties.ServerName, v.Properties.DatabaseName, v.Properties.Options = p.shortServer(h.Server), h.Database, h.Options
@@ -133,7 +134,7 @@ func (p *place) schemaView(h controldb.SchemaState) schemaView {
 }
 
 // baselineView describes a baseline from its rows.
-func (p *place) baselineView(rows []controldb.DriftBaseline) baselineView {
+func (p *place) baselineView(rows []drifts.Baseline) baselineView {
 	name := rows[0].Name
 	v := baselineView{envelope: envelope{ID: p.id("driftBaselines", name), Name: name, Type: typeBaseline}}
 	v.Properties.Source, v.Properties.SetTime, v.Properties.SetBy = rows[0].Source, instant(rows[0].Set), rows[0].By
@@ -144,7 +145,7 @@ func (p *place) baselineView(rows []controldb.DriftBaseline) baselineView {
 }
 
 // readDriftFilter reads the filter of the history from the query, and the place of the list.
-func (s *Surface) readDriftFilter(ctx context.Context, at *place, r *rest.Request) (f controldb.DriftFilter, id string, err error) {
+func (s *Surface) readDriftFilter(ctx context.Context, at *place, r *rest.Request) (f drifts.Filter, id string, err error) {
 	id = at.id("driftHistory")
 	switch {
 	case r.Path["job"] != "":
@@ -186,16 +187,16 @@ func (s *Surface) listSchemas(ctx context.Context, r *rest.Request) (*rest.Respo
 }
 
 // answerSchemas answers with a page of the history.
-func (s *Surface) answerSchemas(ctx context.Context, at *place, r *rest.Request, f controldb.DriftFilter, id string) (*rest.Response, error) {
-	p, err := readPage[controldb.SchemaStateKey](r, s.cfg.PageSize)
+func (s *Surface) answerSchemas(ctx context.Context, at *place, r *rest.Request, f drifts.Filter, id string) (*rest.Response, error) {
+	p, err := readPage[drifts.SchemaStateKey](r, s.cfg.PageSize)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.PageOfDriftHistory(ctx, f, p.rows())
+	rows, err := drifts.On(at.store).PageOfHistory(ctx, f, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, id, controldb.SchemaState.Key, at.schemaView)}, nil
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, id, drifts.SchemaState.Key, at.schemaView)}, nil
 }
 
 func (s *Surface) getSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -208,8 +209,8 @@ func (s *Surface) getSchemas(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err != nil || len(name) != 36 {
 		return nil, notFound(typeSchema, wording.Clip(name, maxName, wording.Characters))
 	}
-	f := controldb.DriftFilter{Target: id}
-	if known, err := at.store.PageOfDriftHistory(ctx, f, controldb.Page[controldb.SchemaStateKey]{Top: 1}); err != nil {
+	f := drifts.Filter{Target: id}
+	if known, err := drifts.On(at.store).PageOfHistory(ctx, f, controldb.Page[drifts.SchemaStateKey]{Top: 1}); err != nil {
 		return nil, err
 	} else if len(known) == 0 {
 		return nil, notFound(typeSchema, name)
@@ -222,7 +223,7 @@ func (s *Surface) listBaselines(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.DriftBaselines(ctx)
+	rows, err := drifts.On(at.store).Baselines(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +248,7 @@ func (s *Surface) getBaseline(ctx context.Context, r *rest.Request) (*rest.Respo
 
 // answerBaseline returns the answer with a baseline.
 func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
-	rows, err := p.store.DriftBaseline(ctx, name)
+	rows, err := drifts.On(p.store).Baseline(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrBaselineNotFound, typeBaseline, name)
 	}
@@ -274,7 +275,7 @@ func (s *Surface) putBaseline(ctx context.Context, r *rest.Request) (*rest.Respo
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	if err := at.store.SetDriftBaseline(ctx, name, from); err != nil {
+	if err := drifts.On(at.store).SetBaseline(ctx, name, from); err != nil {
 		return nil, err
 	}
 	return at.answerBaseline(ctx, name)
@@ -285,5 +286,5 @@ func (s *Surface) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Re
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
+	return deleted(drifts.On(at.store).DeleteBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
 }

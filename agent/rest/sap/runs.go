@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -142,8 +142,8 @@ func (c *call) reportRun(ctx context.Context) (*rest.Response, error) {
 
 // readReport reads the body of E17 (S-41): success in one of the forms of S-10, and message, of
 // which a value that is not a text is kept as JSON.
-func readReport(body []byte) (controldb.Report, []fault) {
-	var r controldb.Report
+func readReport(body []byte) (callbacks.Report, []fault) {
+	var r callbacks.Report
 	v, faults := readObject(body)
 	if len(faults) > 0 {
 		return r, faults

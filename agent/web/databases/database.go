@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/drifts"
 )
 
 const (
@@ -29,7 +30,7 @@ type database struct {
 	Pause   *controldb.TargetPause
 	Windows []string
 	// Schemas are those that steps of type Drift have read, the newest first.
-	Schemas []controldb.SchemaState
+	Schemas []drifts.SchemaState
 	Jobs    []jobOnDatabase
 	Job     string // the runs are those of this job; empty: all
 	Runs    []runOnDatabase
@@ -117,7 +118,7 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err := d.addHolds(ctx, r); err != nil {
 		return nil, err
 	}
-	if d.Schemas, err = r.Store.DriftHistory(ctx, controldb.DriftFilter{Target: id, Limit: shownSchemas}); err != nil {
+	if d.Schemas, err = drifts.On(r.Store).History(ctx, drifts.Filter{Target: id, Limit: shownSchemas}); err != nil {
 		return nil, err
 	}
 	d.addJobs(r, o)

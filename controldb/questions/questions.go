@@ -1,4 +1,4 @@
-package controldb
+package questions
 
 import (
 	"context"
@@ -9,15 +9,16 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
-// QuestionSpec is a question to the databases of a target group. Limits that are nil have the
+// Spec is a question to the databases of a target group. Limits that are nil have the
 // defaults of jobs.sp_ask_question.
-type QuestionSpec struct {
+type Spec struct {
 	TargetGroup string
 	// Text is the T-SQL text.
 	Text string
@@ -29,8 +30,8 @@ type QuestionSpec struct {
 	TimeoutSeconds *int
 }
 
-// AskQuestion asks a question, which an agent carries out, and returns its id.
-func (s *Store) AskQuestion(ctx context.Context, q QuestionSpec) (id int64, err error) {
+// Ask asks a question, which an agent carries out, and returns its id.
+func (s Store) Ask(ctx context.Context, q Spec) (id int64, err error) {
 	c := call.New("jobs.sp_ask_question").In("target_group_name", q.TargetGroup).In("question", q.Text).
 		OptText("credential_name", q.Credential)
 	call.Opt(c, "max_rows", q.MaxRows)
@@ -40,13 +41,13 @@ func (s *Store) AskQuestion(ctx context.Context, q QuestionSpec) (id int64, err 
 	return id, err
 }
 
-// CancelQuestion cancels a question. It returns [dberror.ErrQuestionNotFound] if there is none.
-func (s *Store) CancelQuestion(ctx context.Context, id int64) error {
+// Cancel cancels a question. It returns [dberror.ErrQuestionNotFound] if there is none.
+func (s Store) Cancel(ctx context.Context, id int64) error {
 	return s.conn.Exec(ctx, "cancel a question", call.New("jobs.sp_cancel_question").In("question_id", id))
 }
 
-// AskedQuestion is a row of the view jobs.questions.
-type AskedQuestion struct {
+// Question is a row of the view jobs.questions.
+type Question struct {
 	ID          int64  `db:"question_id"`
 	TargetGroup string `db:"target_group_name"`
 	// Text is empty if the caller may not read it.
@@ -78,7 +79,7 @@ type AskedQuestion struct {
 	Expires time.Time `db:"expire_time"`
 }
 
-// selectQuestions selects the columns of AskedQuestion.
+// selectQuestions selects the columns of Question.
 const selectQuestions = ` q.question_id, q.target_group_name, q.question, q.credential_name, q.max_rows, q.max_rows_of_target,
     q.timeout_seconds, q.lifecycle, q.is_active, q.is_readable, q.asked_time, q.asked_by, q.start_time, q.end_time,
     q.cancel_requested_time, q.canceled_by, q.message, q.targets, q.answered, q.failed, q.paused, q.row_count, q.is_cut, q.expire_time
@@ -86,40 +87,40 @@ FROM jobs.questions AS q
 `
 
 // Questions lists at most limit questions, the latest first.
-func (s *Store) Questions(ctx context.Context, limit int) ([]AskedQuestion, error) {
-	return call.SelectAll[AskedQuestion](call.WithName(ctx), s.conn, "list questions",
+func (s Store) Questions(ctx context.Context, limit int) ([]Question, error) {
+	return call.SelectAll[Question](call.WithName(ctx), s.conn, "list questions",
 		"SELECT TOP (@p1)"+selectQuestions+"ORDER BY q.question_id DESC;", limit)
 }
 
-// Question returns a question, or [dberror.ErrQuestionNotFound].
-func (s *Store) Question(ctx context.Context, id int64) (AskedQuestion, error) {
-	list, err := call.SelectAll[AskedQuestion](call.WithName(ctx), s.conn, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
+// Get returns a question, or [dberror.ErrQuestionNotFound].
+func (s Store) Get(ctx context.Context, id int64) (Question, error) {
+	list, err := call.SelectAll[Question](call.WithName(ctx), s.conn, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
 	if err != nil {
-		return AskedQuestion{}, err
+		return Question{}, err
 	}
 	if len(list) == 0 {
-		return AskedQuestion{}, dberror.ErrQuestionNotFound
+		return Question{}, dberror.ErrQuestionNotFound
 	}
 	return list[0], nil
 }
 
-// QuestionShape is a row of the view jobs.question_shapes: result sets with the same number and the
+// Shape is a row of the view jobs.question_shapes: result sets with the same number and the
 // same columns.
-type QuestionShape struct {
-	Shape     int              `db:"shape"`
-	ResultSet int              `db:"result_set"`
-	Columns   []QuestionColumn `db:"columns"`
+type Shape struct {
+	Shape     int      `db:"shape"`
+	ResultSet int      `db:"result_set"`
+	Columns   []Column `db:"columns"`
 }
 
-// QuestionColumn is a column of an answer.
-type QuestionColumn struct {
+// Column is a column of an answer.
+type Column struct {
 	Name string `json:"name"`
 	// Kind is what the values are: number, bit, text, time or bytes.
 	Kind string `json:"kind"`
 }
 
-// QuestionRow is a row of the view jobs.question_rows.
-type QuestionRow struct {
+// Row is a row of the view jobs.question_rows.
+type Row struct {
 	Number   int    `db:"row_number"`
 	Shape    int    `db:"shape"`
 	Server   string `db:"server_name"`
@@ -128,8 +129,8 @@ type QuestionRow struct {
 	Values []json.RawMessage `db:"row_values"`
 }
 
-// QuestionError is a row of the view jobs.question_errors.
-type QuestionError struct {
+// Error is a row of the view jobs.question_errors.
+type Error struct {
 	Message string `db:"message"`
 	Class   string `db:"error_class"`
 	Targets int    `db:"targets"`
@@ -137,30 +138,30 @@ type QuestionError struct {
 	Names []string `db:"target_names"`
 }
 
-// QuestionShapes returns the shapes of the answers to a question. There are none for whoever may
+// Shapes returns the shapes of the answers to a question. There are none for whoever may
 // not read them.
-func (s *Store) QuestionShapes(ctx context.Context, id int64) ([]QuestionShape, error) {
-	return call.SelectAll[QuestionShape](call.WithName(ctx), s.conn, "read the shapes of answers",
+func (s Store) Shapes(ctx context.Context, id int64) ([]Shape, error) {
+	return call.SelectAll[Shape](call.WithName(ctx), s.conn, "read the shapes of answers",
 		"SELECT s.shape, s.result_set, s.columns FROM jobs.question_shapes AS s WHERE s.question_id = @p1 ORDER BY s.shape;", id)
 }
 
-// QuestionRows returns at most limit rows of the answers to a question, after a row, in their
+// Rows returns at most limit rows of the answers to a question, after a row, in their
 // order.
-func (s *Store) QuestionRows(ctx context.Context, id int64, after, limit int) ([]QuestionRow, error) {
-	return call.SelectAll[QuestionRow](call.WithName(ctx), s.conn, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
+func (s Store) Rows(ctx context.Context, id int64, after, limit int) ([]Row, error) {
+	return call.SelectAll[Row](call.WithName(ctx), s.conn, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
 FROM jobs.question_rows AS r
 WHERE r.question_id = @p1 AND r.row_number > @p2
 ORDER BY r.row_number;`, id, after, limit)
 }
 
-// QuestionErrors returns why databases have not answered, the error of the most databases first.
-func (s *Store) QuestionErrors(ctx context.Context, id int64) ([]QuestionError, error) {
-	return call.SelectAll[QuestionError](call.WithName(ctx), s.conn, "read the errors of a question",
+// Errors returns why databases have not answered, the error of the most databases first.
+func (s Store) Errors(ctx context.Context, id int64) ([]Error, error) {
+	return call.SelectAll[Error](call.WithName(ctx), s.conn, "read the errors of a question",
 		"SELECT e.message, e.error_class, e.targets, e.target_names FROM jobs.question_errors AS e WHERE e.question_id = @p1 ORDER BY e.error_group;", id)
 }
 
-// ClaimedQuestion is a question that an agent carries out.
-type ClaimedQuestion struct {
+// Claimed is a question that an agent carries out.
+type Claimed struct {
 	ID              int64     `db:"question_id"`
 	Group           uuid.UUID `db:"target_group_id"`
 	Text            string    `db:"question"`
@@ -172,11 +173,11 @@ type ClaimedQuestion struct {
 	Paused map[uuid.UUID]bool `db:"-"`
 }
 
-// ClaimQuestion claims the oldest question that waits; nil means that none does.
-func (s *Store) ClaimQuestion(ctx context.Context, term TermID) (*ClaimedQuestion, error) {
-	var found []ClaimedQuestion
+// Claim claims the oldest question that waits; nil means that none does.
+func (s Store) Claim(ctx context.Context, term controldb.TermID) (*Claimed, error) {
+	var found []Claimed
 	var paused []uuid.UUID
-	err := s.conn.Query(ctx, "claim a question", ForTerm(call.New("jobs_internal.claim_question"), term), call.Into(&found), call.Into(&paused))
+	err := s.conn.Query(ctx, "claim a question", controldb.ForTerm(call.New("jobs_internal.claim_question"), term), call.Into(&found), call.Into(&paused))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -190,8 +191,8 @@ func (s *Store) ClaimQuestion(ctx context.Context, term TermID) (*ClaimedQuestio
 
 // GroupMembers returns the members of the target group of a question. A group that was deleted has
 // none.
-func (s *Store) GroupMembers(ctx context.Context, group uuid.UUID) ([]targets.Member, error) {
-	return s.members(ctx, call.New("jobs_internal.get_members").In("task_id", nil).In("target_group_id", mssqldb.UniqueIdentifier(group)))
+func (s Store) GroupMembers(ctx context.Context, group uuid.UUID) ([]targets.Member, error) {
+	return controldb.ReadMembers(ctx, s.conn, call.New("jobs_internal.get_members").In("task_id", nil).In("target_group_id", mssqldb.UniqueIdentifier(group)))
 }
 
 // AnswerVerdict says whether the agent may go on with a question.
@@ -227,9 +228,9 @@ type RecordedAnswers struct {
 
 // RecordedShape is a new shape of answers.
 type RecordedShape struct {
-	Shape     int              `json:"shape"`
-	ResultSet int              `json:"result_set"`
-	Columns   []QuestionColumn `json:"columns"`
+	Shape     int      `json:"shape"`
+	ResultSet int      `json:"result_set"`
+	Columns   []Column `json:"columns"`
 }
 
 // RecordedRow is a row of an answer.
@@ -251,8 +252,8 @@ type RecordedError struct {
 
 // RecordAnswers records answers, and says whether the agent may go on. It returns
 // [dberror.ErrTermEnded] when the term has ended.
-func (s *Store) RecordAnswers(ctx context.Context, term TermID, a RecordedAnswers) (verdict AnswerVerdict, err error) {
-	c := ForTerm(call.New("jobs_internal.record_answers"), term).In("question_id", a.Question).
+func (s Store) RecordAnswers(ctx context.Context, term controldb.TermID, a RecordedAnswers) (verdict AnswerVerdict, err error) {
+	c := controldb.ForTerm(call.New("jobs_internal.record_answers"), term).In("question_id", a.Question).
 		In("answered", int64(a.Answered)).In("failed", int64(a.Failed)).In("paused", int64(a.Paused)).
 		In("is_cut", a.Cut).In("is_ended", a.Ended).OptText("error", a.Error)
 	call.Opt(c, "targets", a.Targets)

@@ -1,4 +1,4 @@
-package controldb
+package callbacks
 
 import (
 	"context"
@@ -11,24 +11,25 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// CallbackToken is the hash of the secret token in a callback's address.
-type CallbackToken [sha256.Size]byte
+// Token is the hash of the secret token in a callback's address.
+type Token [sha256.Size]byte
 
 // HashToken returns the hash of a token. Only hashes reach the control database (I9).
-func HashToken(token string) CallbackToken { return sha256.Sum256([]byte(token)) }
+func HashToken(token string) Token { return sha256.Sum256([]byte(token)) }
 
 // Send is an attempt of an action that is about to send its request.
 type Send struct {
-	Task TaskID
+	Task controldb.TaskID
 	// Attempt must be the task's current attempt.
 	Attempt int
 	// Claim is that of the task. The zero value is not compared.
 	Claim uuid.UUID
 	// Callback is nil unless the request tells where a report ends the action.
-	Callback *CallbackToken
+	Callback *Token
 	// CallbackTimeout is the time that a report has; 0 means the setting
 	// async_exec_timeout_seconds.
 	CallbackTimeout time.Duration
@@ -36,18 +37,18 @@ type Send struct {
 
 // sendJSON is the form of a Send in the argument of begin_send.
 type sendJSON struct {
-	TaskID    TaskID `json:"task_id"`
-	Attempt   int    `json:"attempt"`
-	ClaimID   string `json:"claim_id,omitempty"`
-	TokenHash string `json:"token_hash,omitempty"`
-	Timeout   int64  `json:"callback_timeout_seconds,omitempty"`
+	TaskID    controldb.TaskID `json:"task_id"`
+	Attempt   int              `json:"attempt"`
+	ClaimID   string           `json:"claim_id,omitempty"`
+	TokenHash string           `json:"token_hash,omitempty"`
+	Timeout   int64            `json:"callback_timeout_seconds,omitempty"`
 }
 
 // BeginSend records that the attempts are about to send their requests, and opens their callbacks.
 // It returns the attempts that must not send, because the term no longer holds their tasks. When
 // the term has ended, none may send, and the error is [dberror.ErrTermEnded]. After any other
 // error, none may send either.
-func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Refusal, error) {
+func (s Store) BeginSend(ctx context.Context, term controldb.TermID, sends []Send) ([]controldb.Refusal, error) {
 	if len(sends) == 0 {
 		return nil, nil
 	}
@@ -66,9 +67,9 @@ func (s *Store) BeginSend(ctx context.Context, term TermID, sends []Send) ([]Ref
 	if err != nil {
 		return nil, fmt.Errorf("begin to send: write the attempts as JSON: %w", err)
 	}
-	var refusals []Refusal
+	var refusals []controldb.Refusal
 	err = s.conn.Query(ctx, "begin to send",
-		ForTerm(call.New("jobs_internal.begin_send"), term).In("sends", string(text)),
+		controldb.ForTerm(call.New("jobs_internal.begin_send"), term).In("sends", string(text)),
 		call.Into(&refusals))
 	return refusals, err
 }
@@ -82,11 +83,11 @@ type Report struct {
 	By string
 }
 
-// ReportCallback reports on the attempt whose request carried the token. The same report again
+// Report reports on the attempt whose request carried the token. The same report again
 // changes nothing. It returns [dberror.ErrCallbackNotFound] for an unknown token, and
 // [dberror.ErrCallbackEnded] when another report came first, or the callback ended without one. The
 // next pass of an agent ends the wait.
-func (s *Store) ReportCallback(ctx context.Context, token CallbackToken, r Report) error {
+func (s Store) Report(ctx context.Context, token Token, r Report) error {
 	c := call.New("jobs_internal.report_callback").In("token_hash", token[:]).In("success", r.Success).In("message", r.Message)
 	if r.By != "" {
 		c.In("by", r.By)
@@ -94,49 +95,49 @@ func (s *Store) ReportCallback(ctx context.Context, token CallbackToken, r Repor
 	return s.conn.Exec(ctx, "report on a callback", c)
 }
 
-// CallbackRef names the callback of a target.
-type CallbackRef struct {
+// Ref names the callback of a target.
+type Ref struct {
 	Execution uuid.UUID
 	// StepID and Target are required only if the run has several open callbacks.
 	StepID *int
 	Target *uuid.UUID
 }
 
-// CompleteCallback reports in the name of the login, instead of the application. It returns
+// Complete reports in the name of the login, instead of the application. It returns
 // [dberror.ErrCallbackNotFound] when there is no such callback, and [dberror.ErrCallbackEnded] as
 // ReportCallback does.
-func (s *Store) CompleteCallback(ctx context.Context, ref CallbackRef, success bool, message string) error {
+func (s Store) Complete(ctx context.Context, ref Ref, success bool, message string) error {
 	c := call.New("jobs.sp_complete_callback").In("job_execution_id", ref.Execution).In("success", success).In("message", message)
 	call.Opt(c, "step_id", ref.StepID)
 	call.Opt(c, "target_id", ref.Target)
 	return s.conn.Exec(ctx, "complete a callback", c)
 }
 
-// CallbackState is the state of a callback.
-type CallbackState string
+// State is the state of a callback.
+type State string
 
 const (
 	// CallbackOpen means that the attempt still runs.
-	CallbackOpen CallbackState = "Open"
+	CallbackOpen State = "Open"
 	// CallbackWaiting means that the target waits for the report.
-	CallbackWaiting CallbackState = "Waiting"
+	CallbackWaiting State = "Waiting"
 	// CallbackReported means that the report decides at the next pass.
-	CallbackReported CallbackState = "Reported"
+	CallbackReported State = "Reported"
 	// CallbackClosed means that no report is accepted any more.
-	CallbackClosed CallbackState = "Closed"
+	CallbackClosed State = "Closed"
 )
 
 // Callback is a row of the view jobs.callbacks.
 type Callback struct {
-	Execution uuid.UUID     `db:"job_execution_id"`
-	JobName   string        `db:"job_name"`
-	StepID    int           `db:"step_id"`
-	StepName  string        `db:"step_name"`
-	Target    uuid.UUID     `db:"target_id"`
-	Server    string        `db:"target_server_name"`
-	Database  string        `db:"target_database_name"` // empty for an endpoint
-	Attempt   int           `db:"attempt"`
-	State     CallbackState `db:"state"`
+	Execution uuid.UUID `db:"job_execution_id"`
+	JobName   string    `db:"job_name"`
+	StepID    int       `db:"step_id"`
+	StepName  string    `db:"step_name"`
+	Target    uuid.UUID `db:"target_id"`
+	Server    string    `db:"target_server_name"`
+	Database  string    `db:"target_database_name"` // empty for an endpoint
+	Attempt   int       `db:"attempt"`
+	State     State     `db:"state"`
 	// Acknowledged means that the endpoint has accepted the request.
 	Acknowledged bool      `db:"acknowledged"`
 	OpenedAt     time.Time `db:"opened_at"`
@@ -159,8 +160,8 @@ const callbackColumns = `SELECT job_execution_id, job_name, step_id, step_name, 
     COALESCE(success, CAST(0 AS BIT)) AS success, message, received_at, received_by, closed_at, closed_by, late
 FROM jobs.callbacks`
 
-// TargetCallbacks lists the callbacks of a target of a step, the oldest first.
-func (s *Store) TargetCallbacks(ctx context.Context, execution uuid.UUID, step int, target uuid.UUID) ([]Callback, error) {
+// OfTarget lists the callbacks of a target of a step, the oldest first.
+func (s Store) OfTarget(ctx context.Context, execution uuid.UUID, step int, target uuid.UUID) ([]Callback, error) {
 	return call.SelectAll[Callback](ctx, s.conn, "list callbacks of a target", callbackColumns+`
 WHERE job_execution_id = @p1
     AND step_id = @p2
@@ -168,8 +169,8 @@ WHERE job_execution_id = @p1
 ORDER BY attempt;`, mssqldb.UniqueIdentifier(execution), step, mssqldb.UniqueIdentifier(target))
 }
 
-// Callbacks lists the callbacks of a run, oldest first.
-func (s *Store) Callbacks(ctx context.Context, execution uuid.UUID) ([]Callback, error) {
+// OfRun lists the callbacks of a run, oldest first.
+func (s Store) OfRun(ctx context.Context, execution uuid.UUID) ([]Callback, error) {
 	return call.SelectAll[Callback](ctx, s.conn, "list callbacks", callbackColumns+`
 WHERE job_execution_id = @p1
 ORDER BY opened_at, step_id, target_server_name, target_database_name, attempt;`, execution)

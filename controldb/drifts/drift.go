@@ -1,4 +1,4 @@
-package controldb
+package drifts
 
 import (
 	"context"
@@ -8,27 +8,28 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets"
 )
 
-// DriftVerdict says what became of a schema that was recorded.
-type DriftVerdict string
+// Verdict says what became of a schema that was recorded.
+type Verdict string
 
 const (
 	// DriftAlike, DriftDiffers, DriftRecorded and DriftMissing are outcomes: the schema is as it
 	// should be, it is not, there is nothing to compare it with, and the baseline does not exist.
-	DriftAlike    DriftVerdict = "Alike"
-	DriftDiffers  DriftVerdict = "Differs"
-	DriftRecorded DriftVerdict = "Recorded"
-	DriftMissing  DriftVerdict = "Missing"
+	DriftAlike    Verdict = "Alike"
+	DriftDiffers  Verdict = "Differs"
+	DriftRecorded Verdict = "Recorded"
+	DriftMissing  Verdict = "Missing"
 	// DriftNeedsParts means that the call is to be repeated with the parts of the schema.
-	DriftNeedsParts DriftVerdict = "NeedsParts"
+	DriftNeedsParts Verdict = "NeedsParts"
 	// DriftNeedsReference means that the database AgainstTarget is to be read and recorded first.
-	DriftNeedsReference DriftVerdict = "NeedsReference"
+	DriftNeedsReference Verdict = "NeedsReference"
 	// DriftRefused means that the term does not hold the attempt any more.
-	DriftRefused DriftVerdict = "Refused"
+	DriftRefused Verdict = "Refused"
 )
 
 // With what a schema is compared: see [ReadSchema.Against].
@@ -41,7 +42,7 @@ const (
 
 // ReadSchema is a schema that an attempt of a step of type Drift has read.
 type ReadSchema struct {
-	Task TaskID
+	Task controldb.TaskID
 	// Attempt and Claim are those of the task.
 	Attempt int
 	Claim   uuid.UUID
@@ -61,10 +62,10 @@ type ReadSchema struct {
 	AgainstName   string
 }
 
-// RecordDrift records the schema of a database, and says whether it is as it should be, with a
+// Record records the schema of a database, and says whether it is as it should be, with a
 // message. It returns [dberror.ErrTermEnded] when the term has ended.
-func (s *Store) RecordDrift(ctx context.Context, term TermID, r ReadSchema) (verdict DriftVerdict, message string, err error) {
-	c := ForTerm(call.New("jobs_internal.record_drift"), term).
+func (s Store) Record(ctx context.Context, term controldb.TermID, r ReadSchema) (verdict Verdict, message string, err error) {
+	c := controldb.ForTerm(call.New("jobs_internal.record_drift"), term).
 		In("task_id", int64(r.Task)).In("attempt", int64(r.Attempt)).
 		In("target_id", r.Target.ID).In("server_name", r.Target.Server).In("database_name", r.Target.Database).
 		In("options", r.Options).In("fingerprint", r.Fingerprint[:]).In("objects", int64(r.Objects)).
@@ -102,8 +103,8 @@ type SchemaState struct {
 // Short is the beginning of the fingerprint in hexadecimal digits.
 func (h SchemaState) Short() string { return hex.EncodeToString(h.Fingerprint)[:12] }
 
-// DriftFilter chooses databases for [Store.DriftHistory].
-type DriftFilter struct {
+// Filter chooses databases for [Store.History].
+type Filter struct {
 	// Target is one database; nil means all.
 	Target uuid.UUID
 	// Group is a target group: the databases of its last list. Job is a job: those of the target
@@ -115,7 +116,7 @@ type DriftFilter struct {
 	Fingerprint []byte
 	// Current leaves out the schemas that databases had before.
 	Current bool
-	// Limit bounds the rows of [Store.DriftHistory]; 0 means 1000000.
+	// Limit bounds the rows of [Store.History]; 0 means 1000000.
 	Limit int
 }
 
@@ -124,7 +125,7 @@ const schemaStateColumns = `SELECT h.target_id, h.server_name, h.database_name, 
 FROM jobs.drift_history AS h`
 
 // apply adds the conditions of the filter.
-func (f DriftFilter) apply(w *call.Filter) {
+func (f Filter) apply(w *call.Filter) {
 	if f.Target != uuid.Nil {
 		w.Add("h.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
 	}
@@ -147,15 +148,15 @@ func (f DriftFilter) apply(w *call.Filter) {
 	}
 }
 
-// DriftHistory lists the schemas of databases, by the names of these, the newest schema first.
-func (s *Store) DriftHistory(ctx context.Context, f DriftFilter) ([]SchemaState, error) {
+// History lists the schemas of databases, by the names of these, the newest schema first.
+func (s Store) History(ctx context.Context, f Filter) ([]SchemaState, error) {
 	w := call.NewFilter(f.Limit)
 	f.apply(w)
 	return call.SelectAll[SchemaState](ctx, s.conn, "list the schemas of databases", schemaStateColumns+w.Text()+
 		"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.Args...)
 }
 
-// SchemaStateKey is the place of a row in [Store.PageOfDriftHistory].
+// SchemaStateKey is the place of a row in [Store.PageOfHistory].
 type SchemaStateKey struct {
 	Target    uuid.UUID `json:"t"`
 	Options   string    `json:"o"`
@@ -165,9 +166,9 @@ type SchemaStateKey struct {
 // Key is the place of the row.
 func (h SchemaState) Key() SchemaStateKey { return SchemaStateKey{h.Target, h.Options, h.FirstSeen} }
 
-// PageOfDriftHistory lists the schemas of databases in the order of the IDs of these, the newest
+// PageOfHistory lists the schemas of databases in the order of the IDs of these, the newest
 // schema first.
-func (s *Store) PageOfDriftHistory(ctx context.Context, f DriftFilter, p Page[SchemaStateKey]) ([]SchemaState, error) {
+func (s Store) PageOfHistory(ctx context.Context, f Filter, p controldb.Page[SchemaStateKey]) ([]SchemaState, error) {
 	w := call.NewFilter(p.Top)
 	f.apply(w)
 	if k := p.After; k != nil {
@@ -180,9 +181,9 @@ func (s *Store) PageOfDriftHistory(ctx context.Context, f DriftFilter, p Page[Sc
 		schemaStateColumns+w.Text()+"\nORDER BY h.target_id, h.options, h.first_seen_time DESC"+p.Text(w)+";", w.Args...)
 }
 
-// LatestDriftChanges lists schemas that came after others of the same databases, with how they
+// LatestChanges lists schemas that came after others of the same databases, with how they
 // differ from these, the newest first.
-func (s *Store) LatestDriftChanges(ctx context.Context, f DriftFilter, limit int) ([]SchemaState, error) {
+func (s Store) LatestChanges(ctx context.Context, f Filter, limit int) ([]SchemaState, error) {
 	w := call.NewFilter(limit)
 	f.apply(w)
 	w.Add("h.changes IS NOT NULL")
@@ -210,7 +211,7 @@ func (s SameSchema) Short() string { return hex.EncodeToString(s.Fingerprint)[:1
 
 // SameSchemas lists the schemas that databases had when they were last read, by their options, that
 // of most databases first.
-func (s *Store) SameSchemas(ctx context.Context, f DriftFilter, limit int) ([]SameSchema, error) {
+func (s Store) SameSchemas(ctx context.Context, f Filter, limit int) ([]SameSchema, error) {
 	w := call.NewFilter(limit)
 	f.Current = true
 	f.apply(w)
@@ -222,9 +223,9 @@ ORDER BY h.options, COUNT(*) DESC, MIN(h.first_seen_time), h.fingerprint
 OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;`, w.Args...)
 }
 
-// DriftBaseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
+// Baseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
 // right.
-type DriftBaseline struct {
+type Baseline struct {
 	Name        string `db:"baseline_name"`
 	Options     string `db:"options"`
 	Fingerprint []byte `db:"fingerprint"`
@@ -239,30 +240,30 @@ const baselineColumns = `SELECT b.baseline_name, b.options, b.fingerprint, b.obj
 FROM jobs.drift_baselines AS b`
 
 // Short is the beginning of the fingerprint in hexadecimal digits.
-func (b DriftBaseline) Short() string { return hex.EncodeToString(b.Fingerprint)[:12] }
+func (b Baseline) Short() string { return hex.EncodeToString(b.Fingerprint)[:12] }
 
-// DriftBaselines lists the baselines by their names.
-func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {
-	return call.SelectAll[DriftBaseline](ctx, s.conn, "list the baselines of schemas", baselineColumns+"\nORDER BY b.baseline_name, b.options;")
+// Baselines lists the baselines by their names.
+func (s Store) Baselines(ctx context.Context) ([]Baseline, error) {
+	return call.SelectAll[Baseline](ctx, s.conn, "list the baselines of schemas", baselineColumns+"\nORDER BY b.baseline_name, b.options;")
 }
 
-// DriftBaseline returns the rows of one baseline, by their options. The error is
+// Baseline returns the rows of one baseline, by their options. The error is
 // [dberror.ErrBaselineNotFound] if there is none.
-func (s *Store) DriftBaseline(ctx context.Context, name string) ([]DriftBaseline, error) {
+func (s Store) Baseline(ctx context.Context, name string) ([]Baseline, error) {
 	const op = "read the baseline of schemas"
-	list, err := call.SelectAll[DriftBaseline](ctx, s.conn, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
+	list, err := call.SelectAll[Baseline](ctx, s.conn, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
 	_, err = call.OnlyRow(list, err, op, dberror.ErrBaselineNotFound)
 	return list, err
 }
 
-// SetDriftBaseline adds or replaces a baseline: the schema that a database had when an agent last
+// SetBaseline adds or replaces a baseline: the schema that a database had when an agent last
 // read it. The ID of a database that is known suffices.
-func (s *Store) SetDriftBaseline(ctx context.Context, name string, from targets.Target) error {
+func (s Store) SetBaseline(ctx context.Context, name string, from targets.Target) error {
 	return s.conn.Exec(ctx, "set the baseline of schemas", call.New("jobs.sp_set_drift_baseline").In("baseline_name", name).
 		OptText("server_name", from.Server).OptText("database_name", from.Database).In("target_id", from.ID))
 }
 
-// DeleteDriftBaseline deletes a baseline.
-func (s *Store) DeleteDriftBaseline(ctx context.Context, name string) error {
+// DeleteBaseline deletes a baseline.
+func (s Store) DeleteBaseline(ctx context.Context, name string) error {
 	return s.conn.Exec(ctx, "delete the baseline of schemas", call.New("jobs.sp_delete_drift_baseline").In("baseline_name", name))
 }
