@@ -11,9 +11,9 @@ import (
 	"github.com/jobagent/jobagent/controldb/account"
 )
 
-// runAccount looks after the job agent (account) of the control database until ctx is done: it
-// carries out operations on it, and runs cores while the job agent is there to be served. A job
-// agent that is disabled gives running scripts the grace period, as a stop does.
+// runAccount follows the state of the job agent (account) of the control database until ctx is
+// done: it carries out operations on the job agent, and runs cores while the job agent is Ready. If
+// the job agent is disabled, running scripts get the grace period, as at a stop.
 func (h *Hosting) runAccount(ctx context.Context) {
 	reconciler, err := accounts.NewReconciler(h.store, h.log)
 	if err != nil {
@@ -21,7 +21,7 @@ func (h *Hosting) runAccount(ctx context.Context) {
 		h.runCores(ctx)
 		return
 	}
-	var cores *runningCores // nil: none
+	var cores *runningCores // nil: no cores run
 	defer func() { cores.stop() }()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Second}
 	for {
@@ -31,7 +31,7 @@ func (h *Hosting) runAccount(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			// The state is unknown: what runs, runs on.
+			// The state is unknown, so running cores continue.
 			pause = retry.Next()
 			if cores == nil {
 				h.log.Warn("could not read the job agent", zap.Error(err), zap.Duration(keyRetryIn, pause))
@@ -56,7 +56,7 @@ func (h *Hosting) runAccount(ctx context.Context) {
 		case <-cores.end(): // the control database has refused a term, or they were stopped
 			cores.cancel()
 			cores = nil
-			if !sleep(ctx, h.cfg.PollIdle, nil) { // without it, this loop would not rest
+			if !sleep(ctx, h.cfg.PollIdle, nil) { // without the wait, this loop would not pause
 				return
 			}
 		default:
@@ -64,7 +64,7 @@ func (h *Hosting) runAccount(ctx context.Context) {
 	}
 }
 
-// serves reports whether this agent works for a job agent.
+// serves reports whether the agent runs cores for the job agent a.
 func (h *Hosting) serves(a account.JobAgent) bool {
 	if a.State == account.AgentNone {
 		return !h.cfg.AccountRequired
@@ -72,7 +72,7 @@ func (h *Hosting) serves(a account.JobAgent) bool {
 	return a.State.Served()
 }
 
-// runningCores are the cores of an agent while its job agent is served. A nil value has ended.
+// runningCores are the cores that run while the job agent is Ready. A nil value has no cores.
 type runningCores struct {
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when they have ended
@@ -99,7 +99,7 @@ func (c *runningCores) stop() {
 	<-c.ended
 }
 
-// end returns a channel that is closed when the cores have ended; nil without cores.
+// end returns a channel that is closed when the cores have ended; without cores, it is nil.
 func (c *runningCores) end() <-chan struct{} {
 	if c == nil {
 		return nil

@@ -27,19 +27,19 @@ import (
 // open it. Another attempt of the same agent would not help.
 var ErrNoSecret = errors.New("the secret is not available")
 
-// errNoReceiver means that the agent cannot tell an endpoint where to report.
+// errNoReceiver means that the agent has no URL to which an endpoint could report.
 var errNoReceiver = &targets.ConfigError{
 	Subject: "the action's callback", Err: errors.New("set callbacks.public_url in the agent's configuration"),
 }
 
-// Receiver receives reports on actions that end outside of the agent. Serve answers until ctx is
-// done, and closes the receiver; Close closes one whose Serve was not called.
+// Receiver receives reports on actions that end outside of the agent. Serve answers requests until
+// ctx is done, and then closes the receiver. Close closes a receiver whose Serve was not called.
 type Receiver interface {
 	Serve(ctx context.Context) error
 	Close() error
 }
 
-// Actions carries out what steps do beside T-SQL. The zero value carries out nothing.
+// Actions carries out commands other than T-SQL. The zero value carries out none.
 type Actions struct {
 	// Runners are the runners by type of command. The agent claims tasks of these types only.
 	Runners map[action.Type]targets.ActionRunner
@@ -55,7 +55,7 @@ type Actions struct {
 	// FrontURL is the address of the REST front as clients see it, for the header
 	// x-sap-scheduler-host; empty means that the header is left out.
 	FrontURL string
-	// Mail sends alerts by e-mail; nil leaves that to other processes.
+	// Mail sends alerts by e-mail; nil means that other processes send them.
 	Mail *mail.Sender
 	// Pages is the address of the dashboard's pages of the control database, for links in alerts;
 	// empty means none.
@@ -151,18 +151,19 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		return h.retreat(ctx, task, refused.Error())
 	}
 	if res.Outcome == targets.Unknown && errors.Is(context.Cause(ctx), ErrStopping) {
-		// As when the agent is killed: a step that awaits reports waits for one.
+		// As when the agent is killed: the control database waits for a report if the step awaits
+		// reports.
 		res.Outcome = targets.NoAnswer
 	}
 	r := h.result(task, res)
 	r.outcome.Unreached = res.Outcome == targets.Failed && !res.Sent && unreachedAction(res)
 	if h := attempt.Action.HTTP; h != nil && len(h.Endpoints) > 1 {
-		r.outcome.Endpoint, _ = h.ServerOf(task.Attempt) // the URL was valid: it was called
+		r.outcome.Endpoint, _ = h.ServerOf(task.Attempt) // the URL is valid, because it was called
 	}
 	return r
 }
 
-// invalid returns the report on an action that cannot be sent, in no attempt.
+// invalid returns the report on an action that no attempt could send.
 func (h *taskHost) invalid(task controldb.Task, started time.Time, err error) report {
 	return report{task: task.ID, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: targets.Failed, Unsent: true, NoRetry: true,
@@ -194,13 +195,13 @@ func (h *taskHost) parameters(ctx context.Context, task controldb.Task) (*parame
 	return h.caches.parameters(ctx, task.PayloadID)
 }
 
-// isEndpoint reports whether a resolution is that of an action without a target group.
+// isEndpoint reports whether a resolution is the one of an action without a target group.
 func isEndpoint(task controldb.Task) bool {
 	return len(task.Members) == 1 && task.Members[0].Kind == targets.Endpoint
 }
 
 // resolvedAction returns the definition of the action whose targets are resolved, and the run's
-// parameters. Otherwise it returns the report on the resolution.
+// parameters. If they cannot be read, gone is the report on the resolution.
 func (h *taskHost) resolvedAction(
 	ctx context.Context, task controldb.Task,
 ) (definition *action.Definition, params *parameters.Parameters, gone *report) {
@@ -263,7 +264,7 @@ type actionVariables struct {
 	ctx    context.Context // of the task; the values live as long as its attempt
 	task   controldb.Task
 	target targets.Target
-	// parameters are those of the run; nil means none.
+	// parameters are the parameters of the run; nil means none.
 	parameters *parameters.Parameters
 	// key and callbackURL are zero when a target group is resolved.
 	key         uuid.UUID
@@ -316,8 +317,8 @@ func (v actionVariables) value(name string) (action.Value, bool, error) {
 	return v.failed.value(v.ctx, v.host.store, t.ID, name)
 }
 
-// scheduleID returns the schedule that started the run of a task; empty for none. Schedules of the
-// SAP surface have public ids.
+// scheduleID returns the ID of the schedule that started the run of a task, or the empty string if
+// no schedule did. Schedules of the SAP surface have public IDs.
 func scheduleID(task controldb.Task) string {
 	switch {
 	case task.SAPScheduleID != uuid.Nil:
@@ -328,7 +329,8 @@ func scheduleID(task controldb.Task) string {
 	return strconv.FormatInt(task.ScheduleID, 10)
 }
 
-// secret returns the value of a secret. The name of a server must not depend on one.
+// secret returns the value of a secret. ok is false without an attempt, because the name of a
+// server must not depend on a secret.
 func (v actionVariables) secret(name string) (action.Value, bool, error) {
 	if v.key == uuid.Nil || v.host.actions.Secret == nil {
 		return action.Value{}, false, nil

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// stallLimit is how long no pass of any agent may advance executions before it is logged.
+	// stallLimit is the time without an advance, by any agent, after which a stall is logged.
 	stallLimit = 10 * time.Second
-	// holderTimeout bounds the call that reads the holder of the lock: the next pass waits for it.
+	// holderTimeout bounds the call that reads which session holds the lock; the next pass waits
+	// for this call.
 	holderTimeout = 2 * time.Second
 )
 
@@ -28,7 +29,7 @@ type advanceWatch struct {
 	// which another agent's pass has advanced executions, whichever is later. It is zero if the
 	// last pass was not skipped.
 	since time.Time
-	// warnAt is when to log next; logged is set once it has been logged.
+	// warnAt is the time of the next log entry; logged is true after the first.
 	warnAt time.Time
 	logged bool
 	delay  backoff.Exponential

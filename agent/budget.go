@@ -30,15 +30,16 @@ func NewBudget(workers int) (*Budget, error) {
 // share is the part of one agent in a budget. A nil share is unlimited.
 type share struct {
 	budget *Budget
-	// used counts the tasks that are asked for, wait for a worker or are carried out. It is guarded
-	// by the budget's mutex, as is borrows.
+	// used counts the tasks that were asked for, wait for a worker or are carried out. used and
+	// borrows are guarded by the budget's mutex.
 	used int
-	// borrows is true if the last claim got all that it asked for, so there may be more work.
+	// borrows is true if the last claim got all the tasks that it asked for, so that there may be
+	// more.
 	borrows bool
 }
 
-// join adds an agent. It may use its floor at once, even if all workers are lent; then more tasks
-// than the budget run until the others have finished as many.
+// join adds an agent. The agent may use its floor at once, even if all workers are lent; then more
+// tasks than the budget run until other agents have finished as many.
 func (b *Budget) join() *share {
 	if b == nil {
 		return nil
@@ -90,8 +91,8 @@ func (s *share) room() int {
 	return own + max(0, min(rest-lent, fair-loan))
 }
 
-// parts returns how many workers the agent always has, and how many it has beyond that. Without a
-// budget, all workers are its own.
+// parts returns the number of workers that the agent always has, and the number that it has beyond
+// them. Without a budget, all workers are the agent's.
 func (s *share) parts(workers int) (floor, lent int) {
 	if s == nil {
 		return workers, 0
@@ -114,7 +115,7 @@ func (s *share) reserve(want int) int {
 	return n
 }
 
-// available returns how many tasks reserve would grant of want.
+// available returns how many of want tasks reserve would grant.
 func (s *share) available(want int) int {
 	if s == nil {
 		return want
@@ -124,8 +125,8 @@ func (s *share) available(want int) int {
 	return min(want, s.room())
 }
 
-// settle records what a claim has got of the reserved tasks. It may be more, because claims whose
-// answer was lost are returned again.
+// settle records how many of the reserved tasks a claim has returned. It may have returned more,
+// because claims whose answer was lost are returned again.
 func (s *share) settle(reserved, claimed int) {
 	if s == nil {
 		return

@@ -22,11 +22,11 @@ const (
 // script once for thousands of targets. It is safe for concurrent use.
 type counted[T any] struct {
 	cache.Cache[int64, T]
-	reads *metrics.Cache // counts hits and misses; nil: not
+	reads *metrics.Cache // counts hits and misses; nil: no count
 }
 
-// get returns the value of an ID, which read reads if it is not cached. size is the approximate
-// size of the value in bytes.
+// get returns the value of an ID. If the value is not cached, get calls read; size is the
+// approximate size of the value in bytes.
 func (c *counted[T]) get(ctx context.Context, id int64, read func(ctx context.Context) (value T, size int, err error)) (T, error) {
 	value, kept, err := c.Get(ctx, id, func(ctx context.Context) (T, int, error) {
 		c.reads.Read(false)
@@ -38,7 +38,7 @@ func (c *counted[T]) get(ctx context.Context, id int64, read func(ctx context.Co
 	return value, err
 }
 
-// caches are what the workers of an agent have read.
+// caches hold the values that the workers of an agent have read.
 type caches struct {
 	store       *controldb.Store
 	commands    counted[string]
@@ -46,7 +46,7 @@ type caches struct {
 	definitions counted[decoded]
 }
 
-// decoded is a definition, or why it is invalid.
+// decoded is a definition, or the error if it is invalid.
 type decoded struct {
 	definition *action.Definition
 	err        error

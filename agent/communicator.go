@@ -55,17 +55,17 @@ func (c *communicator) load() load {
 	return load{held: c.registry.count(), outboxFull: c.outbox.full()}
 }
 
-// reserve returns how many tasks may be claimed now. It returns 0 while the outbox is full. accept
-// or unanswered must follow.
+// reserve returns how many tasks may be claimed now. It returns 0 while the outbox is full. The
+// caller must call accept or unanswered afterwards.
 func (c *communicator) reserve() int { return c.queue.reserve(c.load()) }
 
-// unanswered records that a pass that asked for so many tasks has failed.
+// unanswered records that a pass failed that asked for this many tasks.
 func (c *communicator) unanswered(asked int) { c.queue.unanswered(asked) }
 
 // low reports whether the queue is nearly empty and tasks may be claimed.
 func (c *communicator) low() bool { return c.queue.low(c.load()) }
 
-// accept registers and queues the tasks of a pass that asked for so many. claimedAt is a time
+// accept registers and queues the tasks of a pass that asked for this many. claimedAt is a time
 // before the call, on the process's clock.
 func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, asked int) {
 	c.queue.answered(asked, len(tasks))
@@ -95,8 +95,7 @@ func (c *communicator) done(e *entry, r report) {
 }
 
 // report puts the report on a task that was taken into the outbox. It does not count for the pace:
-// tasks that are returned unstarted would look like fast workers, and as many would be claimed
-// again.
+// returned tasks would look like tasks of fast workers, and as many would be claimed again.
 func (c *communicator) report(e *entry, r report) {
 	e.cancel(nil)
 	r.endedAt = time.Now()

@@ -24,50 +24,52 @@ type Config struct {
 	// Version is the program's version, for display.
 	Version string
 
-	// MaxConcurrentTargets is the number of workers: on so many targets the agent runs scripts at
-	// the same time. The limit corresponds to Azure's JA100 to JA800. Default 100.
+	// MaxConcurrentTargets is the number of workers, and so the number of targets on which the
+	// agent runs scripts at the same time. It corresponds to Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
 	// Budget shares the workers of several agents of this process; nil means that this agent has
-	// MaxConcurrentTargets workers of its own. With a budget, it has at most as many.
+	// MaxConcurrentTargets workers of its own. With a budget, MaxConcurrentTargets is an upper
+	// limit.
 	Budget *Budget
-	// AccountRequired says that the agent works only for a job agent that was created in the
-	// control database. Otherwise it also works for a database that has never had one.
+	// AccountRequired means that the agent works only for a job agent that was created in the
+	// control database. Otherwise the agent also works for a database that has never had one.
 	AccountRequired bool
 	// Prefetch is the largest number of tasks that are claimed beyond the idle workers, so that a
-	// worker need not wait for a round trip. The actual number is what the workers finish in some
-	// 0.1 s. Default: MaxConcurrentTargets.
+	// worker need not wait for a round trip. The actual number is the number of tasks that the
+	// workers finish in some 0.1 s. Default: MaxConcurrentTargets.
 	Prefetch int
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.
 	OutcomeBuffer int
-	// TargetsPerCall is how many targets of a resolution one call to the control database has; a
-	// larger list takes several calls. Default 5000.
+	// TargetsPerCall is the largest number of targets of a resolution in one call to the control
+	// database; a longer list takes several calls. Default 5000.
 	TargetsPerCall int
 
 	// Lease is how long a term lasts without renewal. The tasks of an agent that was killed are
 	// handed to another agent after at most two leases. Default 30 s, at least 1 s.
 	Lease time.Duration
 	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless
-	// a pass is requested earlier. An outcome waits as long for others of its batch. While no task
-	// is held, passes follow each other twice as fast for two seconds. With more than ten agents,
-	// all of these times are longer in proportion, up to PollIdle. Default 50 ms.
+	// a pass is requested earlier. It is also the longest time for which an outcome waits for
+	// others of its batch. While the term holds no task, the time between passes is half of
+	// PollActive for two seconds after the last activity. With more than ten agents, all of these
+	// times are longer in proportion, up to PollIdle. Default 50 ms.
 	PollActive time.Duration
 	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for
 	// at most this time. New schedules, and drift under load, are polled at three times the
 	// interval. Default 300 ms.
 	PollIdle time.Duration
-	// MissedAfter is how late a scheduled run may start and still count as on time. A later instant
-	// was missed, and the schedule's catch-up policy applies. Default 60 s, like Quartz with a
-	// database.
+	// MissedAfter is the longest delay of a scheduled run that still counts as on time. A later
+	// occurrence was missed, and the schedule's catch-up policy applies. Default 60 s, like Quartz
+	// with a database.
 	MissedAfter time.Duration
 	// Grace is how long a stopping agent waits for running scripts before it cancels them. Default
 	// 30 s; a negative value means no grace period.
 	Grace time.Duration
 
-	// Alive is called after each pass, and after each attempt to reach the control database or to
-	// start a term that failed. A call to the control database takes at most a minute, so that a
-	// process in which nothing calls Alive for several minutes hangs. Several goroutines may call
-	// Alive at the same time. The default does nothing.
+	// Alive is called after each pass, and after each failed attempt to reach the control database
+	// or to start a term. A call to the control database takes at most a minute; a process in which
+	// nothing calls Alive for several minutes hangs. Several goroutines may call Alive at the same
+	// time. The default does nothing.
 	Alive func()
 
 	// Metrics counts what the agent does; nil counts nothing.
@@ -79,7 +81,8 @@ func (c Config) polls() pacing.Polls {
 	return pacing.Polls{Active: c.PollActive, Idle: c.PollIdle, Lease: c.Lease}
 }
 
-// claimTimeout is how long workers may take no task before the queued ones are returned.
+// claimTimeout is the time without a worker that takes a task after which queued tasks are
+// returned.
 func (c Config) claimTimeout() time.Duration { return 10 * c.PollIdle }
 
 // withDefaults returns c with defaults for fields that are not set.

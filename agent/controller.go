@@ -29,7 +29,7 @@ type controller struct {
 	log   *zap.Logger
 	// cleanup wakes the cleaner. Size 1.
 	cleanup chan<- struct{}
-	// questions wakes what claims questions. Size 1.
+	// questions wakes the service that claims questions. Size 1.
 	questions chan<- struct{}
 	watch     *advanceWatch
 	onClaim   []func() // see [Tools]
@@ -80,7 +80,7 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 		default:
 			delay = retry.Next()
 			c.log.Warn("pass failed", zap.Error(err), zap.Duration(keyRetryIn, delay))
-			// wake must not cut this wait short: the cause is the control database.
+			// wake must not cut this wait short, because the control database has failed.
 			if !sleep(ctx, delay, nil) {
 				return nil
 			}
@@ -90,11 +90,11 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce makes one pass. It returns how long to wait before the next one unless a pass is
+// runOnce makes one pass. It returns the time to wait before the next pass, unless a pass is
 // requested.
 func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
-	// Under load a delivery overlaps every pass, so that none could be compared. Therefore delivery
-	// is paused for one pass from time to time.
+	// Under load every pass overlaps a delivery, and cannot be compared. Therefore delivery is
+	// paused for one pass from time to time.
 	if time.Since(c.comparedAt) >= c.cfg.polls().Slow() {
 		waiting, cancel := context.WithTimeout(ctx, c.cfg.PollIdle)
 		defer cancel()
@@ -102,8 +102,8 @@ func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
 			defer resume()
 			return c.pass(ctx, c.comm.outbox.answered)
 		}
-		// A delivery whose connection is silent must not hold up stop requests: make the pass
-		// without a comparison.
+		// A delivery on a silent connection must not delay stop requests: make the pass without a
+		// comparison.
 	}
 	begun, quiet := c.comm.outbox.mark()
 	return c.pass(ctx, func() bool {

@@ -29,12 +29,12 @@ func NewStoredCredentials(store *controldb.Store, keys []string, log *zap.Logger
 	return &StoredCredentials{store: store.WithCallLimit(callLimit), keys: keys, log: log}
 }
 
-// Login returns user and password of a stored credential; found is false if there is none of this
-// name. A change reaches logins for tasks that are claimed later, and all logins after
-// [sealedFor].
+// Login returns the user and password of a stored credential; found is false if there is none of
+// this name. A changed credential is used for tasks that are claimed later, and for all logins
+// after [sealedFor].
 func (c *StoredCredentials) Login(name string) (user, password string, found bool, err error) {
-	// A login has no context: it may be one of a pool, which outlives the attempt that needs it.
-	// The store limits the call.
+	// A login has no context, because it may be a login of a pool, which outlives the attempt that
+	// needs it. The store limits the call.
 	ctx := context.Background()
 	stored, err := c.read(ctx, name)
 	if errors.Is(err, dberror.ErrCredentialNotFound) {
@@ -57,7 +57,7 @@ func (c *StoredCredentials) Login(name string) (user, password string, found boo
 	return stored.Username, password, true, nil
 }
 
-// Expire makes the next logins read again. It is an [Tools].OnClaim.
+// Expire makes the next logins read the credentials again. It is for [Tools].OnClaim.
 func (c *StoredCredentials) Expire() { c.sealed.expire() }
 
 // read returns a credential of the cache.
@@ -67,7 +67,8 @@ func (c *StoredCredentials) read(ctx context.Context, name string) (secrets.Cred
 		func(err error) bool { return errors.Is(err, dberror.ErrCredentialNotFound) })
 }
 
-// once forgets the missing keys of a credential, so that they are looked at once per read.
+// once clears the missing keys of a cached credential, so that they are examined once for each
+// read.
 func (c *StoredCredentials) once(name string) {
 	c.sealed.change(name, func(stored *secrets.Credential) { stored.Secret.Missing = nil })
 }

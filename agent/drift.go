@@ -16,8 +16,8 @@ import (
 	"github.com/jobagent/jobagent/targets/schema"
 )
 
-// drift carries out the attempt of a comparison of schemas: it reads that of the target, and the
-// control database says whether it is as it should be.
+// drift carries out an attempt that compares schemas: it reads the schema of the target, and the
+// control database decides whether the schema is the expected one.
 func (h *taskHost) drift(ctx context.Context, task controldb.Task, text string) report {
 	started := time.Now()
 	definition, err := h.caches.definition(ctx, task.CommandID, task.CommandType, text)
@@ -50,14 +50,15 @@ func (h *taskHost) drift(ctx context.Context, task controldb.Task, text string) 
 	return c.run(ctx)
 }
 
-// comparison is an attempt of a comparison of schemas.
+// comparison is an attempt that compares schemas.
 type comparison struct {
 	host    *taskHost
 	task    controldb.Task
 	options drift.Options
-	// recorded is what is recorded of each schema, without the schema.
+	// recorded holds the values that are recorded with each schema.
 	recorded drifts.ReadSchema
-	// reference is the database with which the target is compared; zero if it is none.
+	// reference is the database with which the target is compared; zero if the reference is not a
+	// database.
 	reference targets.Target
 }
 
@@ -92,7 +93,7 @@ func (c *comparison) run(ctx context.Context) report {
 	case drifts.DriftAlike, drifts.DriftRecorded:
 		res.Summary = message
 	case drifts.DriftDiffers, drifts.DriftMissing:
-		// The schema is what it is: another attempt would find the same.
+		// Another attempt would find the same schema.
 		res.Outcome, res.Summary, res.NoRetry = targets.Failed, message, true
 		res.Error = targets.ErrorDetail{Text: message, Class: targets.ClassPermanent}
 		if verdict == drifts.DriftMissing {
@@ -117,8 +118,8 @@ func (c *comparison) read(ctx context.Context, target targets.Target) (targets.R
 	return res, found
 }
 
-// record records the schema of a database. Its parts are sent if the control database asks for
-// them.
+// record records the schema of a database. The parts of the schema are sent only if the control
+// database asks for them.
 func (c *comparison) record(ctx context.Context, target targets.Target, found *drift.Print) (drifts.Verdict, string, error) {
 	r := c.recorded
 	r.Target, r.Fingerprint, r.Objects = target, found.Fingerprint(), found.Objects()

@@ -8,11 +8,10 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
-// errorPrefix begins the names of variables about the failure before a step.
+// errorPrefix is the beginning of the names of variables about the failure before a step.
 const errorPrefix = "error."
 
-// failureBefore is the failure before a step, which is read once, when an action names a part of
-// it.
+// failureBefore is the failure before a step. It is read once, when an action names a part of it.
 type failureBefore struct {
 	read    bool
 	failure controldb.Failure

@@ -17,13 +17,13 @@ import (
 	"github.com/jobagent/jobagent/controldb/installed"
 )
 
-// Member is a control database that a process serves besides others.
+// Member is one of several control databases that a process serves.
 type Member struct {
-	// Name is for the log.
+	// Name is the name of the database in the log.
 	Name string
-	// Store need not be connected yet. The caller closes it in the end.
+	// Store need not be connected yet. The caller closes it after Run.
 	Store *controldb.Store
-	// OpenTools makes the tools for the targets of this control database, and a function that
+	// OpenTools returns the tools for the targets of this control database, and a function that
 	// closes them. It is called when the database can be reached, and again after a failure.
 	OpenTools func(ctx context.Context) (Tools, func(), error)
 	// AccountRequired and Metrics are those of [Config].
@@ -56,7 +56,7 @@ func NewFleet(
 			return nil, err
 		}
 	}
-	cfg.Host = full.Host // the ID of an agent stays its own, unless it is configured
+	cfg.Host = full.Host // each agent keeps its own ID, unless the ID is configured
 	return &Fleet{cfg: cfg, members: members, receiver: receiver, skipGrace: skipGrace, log: log}, nil
 }
 
@@ -77,8 +77,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return receiveWhile(ctx, f.receiver, run)
 }
 
-// serve runs the agent of a member until ctx is done. After a failure it begins anew, with a
-// growing delay.
+// serve runs the agent of a member until ctx is done. After a failure it starts the agent again,
+// with a growing delay.
 func (f *Fleet) serve(ctx context.Context, m Member) {
 	log := f.log.With(zap.String(keyDatabase, m.Name))
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}

@@ -28,33 +28,34 @@ import (
 type Tools struct {
 	Runner   *mssql.Runner
 	Resolver *mssql.Resolver
-	// Actions is what the agent does beside T-SQL.
+	// Actions carries out commands other than T-SQL.
 	Actions Actions
 	// Traces exports traces; nil means none. The caller closes it after the agent has stopped.
 	Traces *tracing.Recorder
-	// OnClaim are called when tasks were claimed, before any is carried out: what holds copies of
-	// credentials or secrets forgets them, so that a run uses what was stored before its start.
+	// OnClaim functions are called when tasks were claimed, before any of them is carried out.
+	// Caches of credentials and secrets expire then, so that a run uses the values that were stored
+	// before its start.
 	OnClaim []func()
 }
 
-// Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the
-// design).
+// Hosting builds, starts, watches, restarts and stops the parts of an agent.
 type Hosting struct {
 	cfg   Config
 	store *controldb.Store
 	tools Tools
 	log   *zap.Logger
-	// others counts the agents while there is a term.
+	// others holds the number of agents while there is a term.
 	others *crowd
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
 }
 
-// modes are the modes of runs that agents of this release know.
+// modes are the modes of runs that this agent supports.
 var modes = []controldb.RunMode{controldb.ModeTrial, controldb.ModePreflight}
 
-// callLimit bounds a call to the control database. No procedure takes nearly as long; the limit is
-// for silent connections, which the operating system detects after many minutes, if at all.
+// callLimit bounds a call to the control database. No procedure takes nearly as long; the limit
+// ends calls on silent connections, which the operating system detects after many minutes, if at
+// all.
 const callLimit = time.Minute
 
 // New returns an agent over an open control database and tools for the targets. The caller closes
@@ -77,10 +78,10 @@ func New(
 // Run runs the agent until ctx is done, and returns nil after a clean stop.
 //
 // Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
-// once if the control database refuses the login, has no control schema, has one that does not
+// once if the control database refuses the login, has no control schema, has a schema that does not
 // support this agent or is of an earlier release, or has READ_COMMITTED_SNAPSHOT off. After the
-// start, Run returns an error only if the receiver of callbacks fails: the core is restarted under
-// a new term, with a growing delay.
+// start, Run returns an error only if the receiver of callbacks fails; after any other failure, the
+// core is restarted under a new term, with a growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
@@ -110,8 +111,8 @@ func (h *Hosting) Run(ctx context.Context) error {
 	return nil
 }
 
-// runAll runs cores, and evaluates and delivers alerts beside them: also while the control database
-// gives no term.
+// runAll runs cores, and evaluates and delivers alerts at the same time, also while there is no
+// term.
 func (h *Hosting) runAll(ctx context.Context) {
 	a := h.tools.Actions
 	service := alerts.New(alerts.Config{
@@ -142,7 +143,7 @@ func receiveWhile(ctx context.Context, receiver Receiver, run func(ctx context.C
 	return <-ended
 }
 
-// runCores runs one core after the other until ctx is done, or until the control database gives no
+// runCores runs one core after the other until ctx is done, or until the control database starts no
 // term because of the state of its job agent.
 func (h *Hosting) runCores(ctx context.Context) {
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Second}
@@ -216,7 +217,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		newScheduler(h.store, term, h.others, comm.queue.wake, h.cfg, log),
 		newController(h.store, term, h.others, comm, cleaner.wake, asker.wake, h.tools.OnClaim, h.cfg, log),
 	}
-	if h.tools.Traces != nil { // after the communicator: it looks for the last runs when their outcomes are delivered
+	if h.tools.Traces != nil { // stops after the communicator, whose last outcomes end the last runs
 		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))
 	}
 	err = supervise(ctx, services...)
@@ -229,10 +230,9 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	return err
 }
 
-// startTerm starts a term, and returns when it asked for the term. It checks the schema before,
-// which may be older than at the start of the agent: that of a backup which was restored. The call
-// may take at most the length of a lease, because a later answer would be for a term that has
-// expired.
+// startTerm starts a term, and returns the time of the request for it. Before, it checks the
+// schema, which may be older than at the start of the agent if a backup was restored. The call may
+// take at most the length of a lease, because a later answer would be for a term that has expired.
 func (h *Hosting) startTerm(ctx context.Context) (term controldb.Term, asked time.Time, err error) {
 	if _, err := installed.On(h.store).CheckAgent(ctx); err != nil {
 		return term, asked, err

@@ -29,15 +29,15 @@ type lease struct {
 	metrics    *metrics.Agent
 }
 
-// trust says when this process must assume that its term is lost: the start of the last call that
-// renewed or confirmed the term, plus the lease, minus a margin. The instant is one of the
-// process's monotonic clock (I5). It is safe for concurrent use.
+// trust holds the instant at which this process must assume that its term is lost: the start of the
+// last call that renewed or confirmed the term, plus the lease, minus a margin. The instant is one
+// of the process's monotonic clock (I5). It is safe for concurrent use.
 type trust struct {
 	mu    sync.Mutex
 	until time.Time // moves forward only
 }
 
-// newTrust returns the trust in a term whose start was requested at askedAt.
+// newTrust returns the trust in a term that was requested at askedAt.
 func newTrust(askedAt time.Time, ttl time.Duration) *trust {
 	return &trust{until: askedAt.Add(ttl - margin(ttl))}
 }
@@ -56,8 +56,8 @@ func (t *trust) extend(askedAt time.Time, ttl time.Duration) {
 	t.until = askedAt.Add(ttl - margin(ttl))
 }
 
-// margin returns how long before the term's expiry this process gives the term up. The margin is
-// for canceling the running scripts.
+// margin is the time between the end of the trust and the term's expiry. Running scripts are
+// canceled within it.
 func margin(ttl time.Duration) time.Duration { return ttl / 6 }
 
 func newLease(
@@ -116,13 +116,13 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// slowAnswer is how long a call of the lease may take in any case while the term is trusted: a busy
-// server answers late.
+// slowAnswer is the time that a call of the lease may always take while the term is trusted,
+// because a busy server answers late.
 const slowAnswer = 3 * time.Second
 
-// attempt returns ctx with the limit of one call: half of the time for which the term is trusted.
-// On a silent connection, as after the loss of a server, there is time left for a call on another
-// one, which may reach the server that took over.
+// attempt returns ctx with the limit of one call: half of the remaining trust in the term. If the
+// connection is silent, as after the loss of a server, there is time left for a second call on
+// another connection, which may reach the server that took over.
 func (l *lease) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := time.Until(l.trust.end())
 	return context.WithTimeout(ctx, max(left/2, min(left, slowAnswer)))
@@ -150,8 +150,8 @@ func (l *lease) extend(timer *time.Timer, started time.Time) bool {
 	return true
 }
 
-// confirm reports whether the term lasts for a lease although it cannot be renewed, because nobody
-// can write to the control database (sql/DESIGN.md, "Gaps").
+// confirm reports whether the term lasts for another lease although it cannot be renewed, because
+// nobody can write to the control database (sql/DESIGN.md, "Gaps").
 func (l *lease) confirm(ctx context.Context) bool {
 	ctx, cancel := l.attempt(ctx)
 	defer cancel()

@@ -17,7 +17,7 @@ const (
 	cacheDefinitions = "definitions"
 )
 
-// commandOf returns what a task does, for metrics.
+// commandOf returns the kind of a task's command, for metrics.
 func commandOf(t controldb.Task) string {
 	switch {
 	case t.Upkeep:
@@ -28,7 +28,7 @@ func commandOf(t controldb.Task) string {
 	return string(t.CommandType)
 }
 
-// outcomeOf returns how a task ended, for metrics.
+// outcomeOf returns the outcome of a task, for metrics.
 func outcomeOf(r report) string {
 	switch {
 	case r.resolution == nil:
@@ -39,7 +39,7 @@ func outcomeOf(r report) string {
 	return string(targets.Succeeded)
 }
 
-// statusOf returns the status of the answer to an action; 0 means that none has one.
+// statusOf returns the status of the answer to an action; 0 means that there is none.
 func statusOf(res targets.Result) int {
 	for _, m := range res.Messages {
 		if m.Kind == targets.KindResponse {
@@ -49,7 +49,7 @@ func statusOf(res targets.Result) int {
 	return 0
 }
 
-// failureCause returns why a core has ended, for metrics.
+// failureCause returns the cause of the end of a core, for metrics.
 func failureCause(err error) string {
 	switch {
 	case errors.Is(err, ErrDrift):
@@ -62,7 +62,7 @@ func failureCause(err error) string {
 	return metrics.CauseUnhandled
 }
 
-// noTermCause returns why a term could not be started, for metrics.
+// noTermCause returns the reason why a term could not be started, for metrics.
 func noTermCause(err error) string {
 	if errors.Is(err, dberror.ErrSchemaVersion) {
 		return metrics.CauseSchema
@@ -70,7 +70,7 @@ func noTermCause(err error) string {
 	return metrics.CauseNoTerm
 }
 
-// stateOf returns what a core holds now, for metrics. It takes one lock after the other.
+// stateOf returns the state of a core, for metrics. It takes one lock after the other.
 func stateOf(cfg Config, comm *communicator, host *taskHost, s *share, t *trust) metrics.State {
 	state := metrics.State{
 		Held: comm.registry.count(), Outbox: comm.outbox.count(), Workers: cfg.MaxConcurrentTargets,

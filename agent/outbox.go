@@ -89,7 +89,7 @@ func (o *outbox) count() int {
 	return len(o.waiting)
 }
 
-// full reports whether so many reports wait that no task must be claimed.
+// full reports whether so many reports wait that no more tasks may be claimed.
 func (o *outbox) full() bool { return o.count() >= o.cfg.OutcomeBuffer }
 
 // mark returns the number of deliveries that have begun, and whether the outbox is quiet: no
@@ -157,9 +157,9 @@ func (o *outbox) run(ctx context.Context) error {
 	}
 }
 
-// gather waits for more reports, so that one call delivers many: until most workers have reported,
-// the queue needs tasks or no task is left, but at most for the active poll interval, or longer in
-// a crowd. It returns false when ctx is done.
+// gather waits for more reports, so that one call delivers many. It waits until most workers have
+// reported, the queue needs tasks or no task is left, and at most for the active poll interval,
+// which is longer with many agents. It returns false when ctx is done.
 func (o *outbox) gather(ctx context.Context) bool {
 	limit := time.NewTimer(o.cfg.polls().Gather(o.crowd.size()))
 	defer limit.Stop()

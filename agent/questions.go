@@ -26,18 +26,18 @@ import (
 )
 
 const (
-	// maxQuestions is how many questions an agent carries out at once, so that a slow one does not
-	// hold up all others.
+	// maxQuestions is the number of questions that an agent carries out at the same time, so that a
+	// slow question does not delay all others.
 	maxQuestions = 4
-	// questionParallel is how many databases are asked at once for each question. It is beside the
-	// limit of concurrent targets, which is for attempts.
+	// questionParallel is the number of databases that are queried at the same time for each
+	// question. The limit of concurrent targets, which is for attempts, does not count them.
 	questionParallel = 8
 	// recordInterval is the time between two calls that record answers, and the longest time until
 	// the agent learns that a question was canceled.
 	recordInterval = 500 * time.Millisecond
 	// recordRows and recordBytes bound a batch of rows: record_answers takes 1,000.
 	recordRows, recordBytes = 500, 256 << 10
-	// recordEnd is how long the agent tries to record how a question ended when it stops.
+	// recordEnd is the time limit for recording how a question ended when the agent stops.
 	recordEnd = 10 * time.Second
 	// maxAnswerShapes, maxAnswerErrors and namedTargets are the limits of the tables of answers.
 	maxAnswerShapes, maxAnswerErrors, namedTargets = 100, 100, 100
@@ -50,8 +50,8 @@ const (
 // errQuestionCanceled means that somebody has canceled the question.
 var errQuestionCanceled = errors.New("the question was canceled")
 
-// questionRunner asks the databases of target groups what people have asked through the control
-// database (sql/DESIGN.md, "Questions").
+// questionRunner runs the queries that people have asked through the control database
+// (sql/DESIGN.md, "Questions") on the databases of target groups.
 type questionRunner struct {
 	store *controldb.Store
 	term  controldb.TermID
@@ -106,7 +106,7 @@ func (q *questionRunner) run(ctx context.Context, ready func()) error {
 	}
 }
 
-// carryOut asks one question and records the answers.
+// carryOut runs one question and records the answers.
 func (q *questionRunner) carryOut(ctx context.Context, claim *questions.Claimed) {
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -128,14 +128,14 @@ func (q *questionRunner) carryOut(ctx context.Context, claim *questions.Claimed)
 		return
 	}
 	end.Cut = end.Cut || a.full
-	// How it ended is recorded also when the agent stops.
+	// The end is recorded also when the agent stops.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordEnd)
 	defer cancel()
 	a.send(last, end)
 	a.log.Info("a question has ended", zap.Int(keyCount, a.number), zap.String(keyCause, end.Error))
 }
 
-// answering is a question that is being asked. It is the sink of the answers.
+// answering is a question that is carried out. It is the sink of the answers.
 type answering struct {
 	*questionRunner
 	claim *questions.Claimed
@@ -153,16 +153,16 @@ type answering struct {
 
 	rows chan questions.RecordedRow
 
-	// Of record and, after it has returned, of carryOut:
+	// These belong to record and, after it has returned, to carryOut.
 
 	pending []questions.RecordedRow
 	bytes   int
-	number  int  // of the last row
+	number  int  // number of the last row
 	full    bool // no more rows are kept
 	lost    bool // the term does not hold the question any more
 }
 
-// ask asks all databases and returns how the question ended.
+// ask queries all databases and returns how the question ended.
 func (a *answering) ask(ctx context.Context) (end questions.RecordedAnswers) {
 	end.Ended = true
 	defer func() {
@@ -214,7 +214,7 @@ func (a *answering) ask(ctx context.Context) (end questions.RecordedAnswers) {
 	return end
 }
 
-// list returns the databases that are asked.
+// list returns the databases to be queried.
 func (a *answering) list(ctx context.Context) ([]targets.Target, error) {
 	members, err := questions.On(a.store).GroupMembers(ctx, a.claim.Group)
 	if err != nil {
@@ -236,11 +236,11 @@ func (a *answering) list(ctx context.Context) ([]targets.Target, error) {
 	return list, nil
 }
 
-// why says why a question ended early.
+// why returns the reason why a question ended early, or text.
 func (a *answering) why(ctx context.Context, text string) string {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errQuestionCanceled):
-		return "Canceled." // the control database says by whom
+		return "Canceled." // the control database adds the name
 	case cause != nil:
 		return "The agent stopped before all databases had answered; ask again."
 	}
@@ -257,7 +257,7 @@ func without(list []question.Failure, cause error) (own []question.Failure) {
 	return own
 }
 
-// grouped returns the failures as they are recorded.
+// grouped returns the failures in the form in which they are recorded.
 func grouped(list []question.Failure) (errs []questions.RecordedError) {
 	for _, g := range question.GroupFailures(list) {
 		if len(errs) == maxAnswerErrors {
@@ -318,7 +318,7 @@ func (r *answerRows) Row(row []driver.Value) error {
 		}
 		values = appendValue(values, r.columns[i], v)
 	}
-	r.rows <- questions.RecordedRow{ // record receives until there are no more sessions
+	r.rows <- questions.RecordedRow{ // record receives until all sessions have ended
 		Shape: r.shape, Server: r.target.Server, Database: r.target.Database, Values: append(values, ']'),
 	}
 	return nil
@@ -345,7 +345,8 @@ func appendValue(to []byte, c mssql.Column, v driver.Value) []byte {
 	return c.AppendJSON(to, v)
 }
 
-// record records rows and counts until rows is closed. What it has not recorded then is in pending.
+// record records rows and counts until rows is closed. The rows that it has not recorded are then
+// in pending.
 func (a *answering) record(ctx context.Context) {
 	ticker := time.NewTicker(recordInterval)
 	defer ticker.Stop()
@@ -372,7 +373,7 @@ func (a *answering) record(ctx context.Context) {
 	}
 }
 
-// send records what is pending, with counts. It tries until ctx is done or the term is lost.
+// send records the pending rows, with counts. It retries until ctx is done or the term is lost.
 func (a *answering) send(ctx context.Context, answers questions.RecordedAnswers) {
 	answers.Question, answers.Targets = a.claim.ID, a.targets.Load()
 	answers.Answered, answers.Failed, answers.Paused = int(a.answered.Load()), int(a.failed.Load()), int(a.paused.Load())

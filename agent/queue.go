@@ -7,18 +7,17 @@ import (
 	"github.com/jobagent/jobagent/agent/pacing"
 )
 
-// queue holds the claimed tasks that no worker has taken yet. It counts tasks and workers, and from
-// the counts it decides how many tasks to claim and when another pass is worth its call.
+// queue holds the claimed tasks that no worker has taken yet. It counts tasks and workers; from the
+// counts it decides how many tasks to claim, and when to request a pass.
 //
-// Concurrency: tasks and wake are channels and need no lock; mu guards the counts.
-//   - No method blocks while it holds mu.
-//   - While it holds mu, a method takes no lock but that of the share. So reserve receives what it
-//     needs of the registry and the outbox as arguments.
-//   - The controller is the only sender of tasks. A send never blocks: the capacity of tasks is the
-//     most that free allows to be queued (I7).
+// Concurrency: tasks and wake are channels and need no lock; mu guards the counts. No method blocks
+// while it holds mu, or takes another lock than that of the share; therefore reserve gets the state
+// of the registry and the outbox as an argument. The controller is the only sender of tasks. A send
+// never blocks, because the capacity of tasks is the largest number of tasks that may be queued
+// (I7).
 type queue struct {
 	cfg   Config
-	share *share // of the workers of the process; nil: all
+	share *share // nil: all workers of the process
 	tasks chan *entry
 	// wake has a value when the controller should make a pass now. Size 1.
 	wake chan struct{}
@@ -26,9 +25,9 @@ type queue struct {
 	mu            sync.Mutex
 	queued        int         // tasks in the channel, or about to be sent
 	running       int         // tasks that workers carry out
-	pace          pacing.Pace // of the workers
+	pace          pacing.Pace // pace of the workers
 	takenAt       time.Time   // when a worker last took a task, or the first task was queued
-	backlog       bool        // the last pass that could claim got all that it asked for: there may be more
+	backlog       bool        // the last claim got all the tasks that it asked for, so there may be more
 	passRequested bool        // requestPass was called since the last answer to a pass
 }
 
@@ -55,8 +54,9 @@ func notify(ch chan<- struct{}) {
 	}
 }
 
-// reserve reserves as many tasks of the share as may be claimed now, and returns how many: one for
-// each idle worker, and the prefetch (I7). answered or unanswered follows.
+// reserve reserves as many tasks of the share as may be claimed now, and returns the number: one
+// for each idle worker, and the prefetch (I7). The caller must call answered or unanswered
+// afterwards.
 func (q *queue) reserve(l load) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,14 +69,14 @@ func (q *queue) unanswered(reserved int) { q.share.settle(reserved, 0) }
 // freeLocked returns how many tasks could be reserved now. q.mu must be held.
 func (q *queue) freeLocked(l load) int { return q.share.available(q.wantedLocked(l)) }
 
-// wantedLocked is freeLocked without regard to the share.
+// wantedLocked is freeLocked without the limit of the share. q.mu must be held.
 func (q *queue) wantedLocked(l load) int {
 	c := q.claimsLocked()
 	c.Held, c.OutboxFull = l.held, l.outboxFull
 	return c.Wanted()
 }
 
-// claimsLocked returns what the queue knows of what decides on claims. q.mu must be held.
+// claimsLocked returns the counts of the queue that decide on claims. q.mu must be held.
 func (q *queue) claimsLocked() pacing.Claims {
 	return pacing.Claims{
 		Workers: q.cfg.MaxConcurrentTargets, Prefetch: q.cfg.Prefetch, Ahead: q.pace.Ahead(time.Now()),
@@ -97,7 +97,7 @@ func (q *queue) requestPassLocked() {
 	notify(q.wake)
 }
 
-// answered records that a pass was answered: it asked for so many tasks and claimed so many.
+// answered records the answer to a pass that asked for asked tasks and claimed claimed tasks.
 func (q *queue) answered(asked, claimed int) {
 	q.share.settle(asked, claimed)
 	q.mu.Lock()
@@ -138,8 +138,8 @@ func (q *queue) requestTasks(l load) {
 	}
 }
 
-// delivered asks for a pass after a delivery, since parents of the delivered tasks may have ended.
-// While the queue has enough of a backlog, no pass is needed: take asks for one in time.
+// delivered asks for a pass after a delivery, because parents of the delivered tasks may have
+// ended. While the queue has enough tasks of a backlog, it asks for none, because take will.
 func (q *queue) delivered() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,7 +181,7 @@ func (q *queue) idle() int {
 	return q.queued
 }
 
-// counts returns how many tasks wait for a worker, and how many workers carry out.
+// counts returns the number of queued tasks and of tasks that workers carry out.
 func (q *queue) counts() (queued, running int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,7 +189,7 @@ func (q *queue) counts() (queued, running int) {
 }
 
 // awaitsDelivery reports whether a delivery should not wait for more reports: no task is queued or
-// running, or the queue needs tasks, for which delivered reports make room.
+// running, or the queue needs tasks, which delivered reports make possible.
 func (q *queue) awaitsDelivery() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// registrarInterval is the time between two looks for new lists of targets.
+// registrarInterval is the time between two reads of new lists of targets.
 const registrarInterval = 15 * time.Second
 
 // registrar registers the databases of lists of targets (the view jobs.targets), some seconds after
-// the lists were made. No run waits for it. All agents of a control database do it, one at a time.
+// the lists were made. No run waits for it. The agents of a control database take turns.
 type registrar struct {
 	store *controldb.Store
 	log   *zap.Logger
@@ -26,9 +26,9 @@ func newRegistrar(store *controldb.Store, log *zap.Logger) *registrar {
 
 func (r *registrar) name() string { return "registrar" }
 
-// run registers until ctx is done. Between two calls that do something it waits as long as the call
-// took, so that a long history takes at most half of the time of one session. It retries after
-// every error, because the other services work without it.
+// run registers databases until ctx is done. Between two calls that register something, run waits
+// as long as the call took, so that a long history takes at most half of the time of one session.
+// It retries after every error, because the other services do not need it.
 func (r *registrar) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}

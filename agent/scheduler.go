@@ -48,8 +48,8 @@ type scheduler struct {
 	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
 	// schedules of these kinds again.
 	unknownKinds []string
-	// statusAt is when to look next for schedules that are due and do not fire; unfired is set once
-	// they were logged.
+	// statusAt is the time of the next check for schedules that are due and do not fire; unfired is
+	// true after they were logged.
 	statusAt time.Time
 	unfired  bool
 }
@@ -127,15 +127,15 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	longest := s.cfg.polls().Schedules(s.crowd.size())
 	wait := longest - rand.N(longest/5+1) // random, so that several agents do not run in step
 	if !due.NextFireAt.IsZero() {
-		// The instant may have passed already. Wait a millisecond at least: without it, the loop
-		// would spin while the database's clock is behind.
+		// The instant may have passed already. Wait a millisecond at least: without the wait, the
+		// loop would spin while the database's clock is behind.
 		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
 	}
 	return wait, nil
 }
 
-// evaluateWindows finds out whether the windows of roll-outs and databases are open. An answer is
-// wanted when something waits for it, where the window opens or closes, and once a minute.
+// evaluateWindows determines whether the windows of roll-outs and databases are open. An answer is
+// needed when something waits for a window, when a window opens or closes, and once a minute.
 func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedules) error {
 	states := make([]controldb.WindowState, 0, len(due.Windows))
 	for _, w := range due.Windows {
@@ -157,9 +157,9 @@ func windowState(w controldb.Window, at time.Time) controldb.WindowState {
 	return state
 }
 
-// watch logs, at most once a minute, that schedules are due and do not fire: rounds do not see
-// schedules that another transaction has locked. An error is not reported, because the next call of
-// the round meets it, too.
+// watch logs, at most once a minute, the schedules that are due and do not fire: rounds skip
+// schedules that another transaction has locked. It reports no error, because the next call of the
+// round fails, too.
 func (s *scheduler) watch(ctx context.Context) {
 	now := time.Now()
 	if now.Before(s.statusAt) {
@@ -179,8 +179,8 @@ func (s *scheduler) watch(ctx context.Context) {
 	}
 }
 
-// validate validates the schedules that wait for it and records the results. more means that the
-// next round should follow at once.
+// validate validates the schedules that wait for validation, and records the results. more means
+// that the next round should follow at once.
 func (s *scheduler) validate(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {
@@ -191,7 +191,7 @@ func (s *scheduler) validate(
 		v, err := firing.Validate(d, calendars, due.Now)
 		if err != nil {
 			s.skipKind(sched, err)
-			more = true // the list may have had no room for other schedules
+			more = true // other schedules may not have been listed
 			continue
 		}
 		validation := controldb.Validation{
@@ -232,7 +232,7 @@ func (s *scheduler) validate(
 func (s *scheduler) fire(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {
-	read := time.Now() // due.Now by the process's clock
+	read := time.Now() // due.Now on the process's clock
 	d := decisions{dueNow: map[controldb.ScheduleID]bool{}, dueAgain: map[controldb.ScheduleID]bool{}}
 	s.decideSchedules(&d, due, calendars)
 	s.decideBackfills(&d, due, calendars)
@@ -268,18 +268,18 @@ func (s *scheduler) fire(
 	return d.more || len(d.dueAgain) > 0 || full && locked < len(d.firings), nil
 }
 
-// decisions are what one call of fire_schedules is to do.
+// decisions are the firings of one call of fire_schedules.
 type decisions struct {
 	firings []controldb.Firing
-	runs    int // that the firings start
+	runs    int // runs that the firings start
 	// dueNow are the schedules of which an instant is due, beside those with a backfill. dueAgain
 	// are those of which another instant is due after this call.
 	dueNow, dueAgain map[controldb.ScheduleID]bool
-	// more means that some were left to the next round.
+	// more means that some firings were left to the next round.
 	more bool
 }
 
-// full says that no further firing fits, and notes that some are left.
+// full reports whether no further firing fits, and records that some are left.
 func (d *decisions) full() bool {
 	if d.runs < runsPerCall {
 		return false
@@ -288,7 +288,7 @@ func (d *decisions) full() bool {
 	return true
 }
 
-// add adds a firing; again says that another instant of the schedule is due after it.
+// add adds a firing; again means that another instant of the schedule is due after it.
 func (d *decisions) add(f controldb.Firing, again bool) {
 	d.firings = append(d.firings, f)
 	d.runs += len(f.Runs)
@@ -297,7 +297,7 @@ func (d *decisions) add(f controldb.Firing, again bool) {
 	}
 }
 
-// decideSchedules decides what becomes of the instants that are due.
+// decideSchedules decides on the instants that are due.
 func (s *scheduler) decideSchedules(d *decisions, due controldb.DueSchedules, calendars firing.Calendars) {
 	round := firing.Round{
 		Now: due.Now, WorkingSince: due.WorkingSince, LastWorked: due.LastWorkedAt, MissedAfter: s.cfg.MissedAfter,

@@ -8,13 +8,13 @@ import (
 )
 
 // sealedFor is how long a sealed secret is used before it is read again, unless tasks are claimed
-// earlier. Nothing is kept in clear.
+// earlier. No clear text is cached.
 const sealedFor = 5 * time.Second
 
-// sealedCache keeps what was read of sealed secrets or of credentials, by name in lower case. Who
-// changes a secret and starts a run afterwards must find the new value used: so what was read
-// before the latest claim of tasks is read again (expire). The tasks of a claim share one read. It
-// is safe for concurrent use.
+// sealedCache caches sealed secrets or credentials by name in lower case. A person who changes a
+// secret and then starts a run must get the new value. Therefore expire makes values expire that
+// were read before the latest claim of tasks. The tasks of a claim share one read. It is safe for
+// concurrent use.
 type sealedCache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*sealedEntry[T]
@@ -28,16 +28,16 @@ type sealedEntry[T any] struct {
 	err   error
 }
 
-// expire forgets all values, also those that are being read: these reads may have begun before a
-// change that is confirmed by now.
+// expire removes all values, including those that are being read: these reads may have begun before
+// a change that is confirmed by now.
 func (c *sealedCache[T]) expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.entries)
 }
 
-// read returns a value that fetch read at most sealedFor ago. lasting says whether an error is kept
-// like a value.
+// read returns a value that fetch read at most sealedFor ago. lasting reports whether an error is
+// cached like a value.
 func (c *sealedCache[T]) read(ctx context.Context, name string, fetch func() (T, error), lasting func(error) bool) (T, error) {
 	name = strings.ToLower(name)
 	c.mu.Lock()
@@ -52,7 +52,7 @@ func (c *sealedCache[T]) read(ctx context.Context, name string, fetch func() (T,
 		if e.err == nil || lasting(e.err) {
 			return e.value, e.err
 		}
-		return fetch() // the error may be about the context of who read
+		return fetch() // the error may be caused by the context of the other reader
 	}
 	e := &sealedEntry[T]{begun: time.Now(), done: make(chan struct{})}
 	if c.entries == nil {
@@ -86,6 +86,6 @@ func (c *sealedCache[T]) change(name string, to func(*T)) {
 		changed := &sealedEntry[T]{begun: e.begun, done: e.done, value: e.value, err: e.err}
 		to(&changed.value)
 		c.entries[name] = changed
-	default: // it is being read anew
+	default: // it is being read again
 	}
 }

@@ -25,7 +25,7 @@ type Secrets struct {
 	named map[string]NamedSecret
 	keys  []string
 	log   *zap.Logger
-	// alerts says that the login may read only the secrets that alert channels name.
+	// alerts means that the login may read only the secrets that alert channels name.
 	alerts bool
 
 	sealed sealedCache[secrets.Sealed]
@@ -58,7 +58,7 @@ func NewAlertSecrets(store *controldb.Store, named map[string]NamedSecret, keys 
 }
 
 // Get returns the value of a secret with its hosts. The configuration takes precedence. The error
-// wraps [ErrNoSecret] unless the control database could not be asked.
+// wraps [ErrNoSecret], except if the control database did not answer.
 func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 	if n, ok := s.named[name]; ok {
 		text, err := secretref.Read(n.Reference)
@@ -89,7 +89,8 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 	return action.Secret(value, stored.Place.Hosts...), nil
 }
 
-// open opens a sealed secret with the private keys to which references refer. Nothing is kept.
+// open opens a sealed secret with the private keys that the references name. No clear text is
+// cached.
 func open(stored secrets.Sealed, references []string) (string, []secret.PrivateKey, error) {
 	keys, keyErr := ReadSecretKeys(references)
 	value, err := stored.Sealed.Open(stored.Place, keys)
@@ -104,7 +105,7 @@ func open(stored secrets.Sealed, references []string) (string, []secret.PrivateK
 	return value, keys, err
 }
 
-// Expire makes the next calls of Get read again. It is an [Tools].OnClaim.
+// Expire makes the next calls of Get read the secrets again. It is for [Tools].OnClaim.
 func (s *Secrets) Expire() { s.sealed.expire() }
 
 // read returns a sealed secret of the cache.
@@ -114,14 +115,14 @@ func (s *Secrets) read(ctx context.Context, name string) (secrets.Sealed, error)
 			return secrets.On(s.store).Sealed(ctx, secret.OwnerOf(name), name)
 		}
 		stored, err := alerting.On(s.store).Secret(ctx, name)
-		stored.Missing = nil // agents seal for further keys
+		stored.Missing = nil // only agents seal for further keys
 		return stored, err
 	}, func(error) bool { return false })
 }
 
-// reseal seals a data key for the keys whose private halves the agent has, too: this is how secrets
-// get to a new key. It never seals for another key, which anybody with rights on the control
-// database may have added.
+// reseal also seals a data key for the keys whose private halves the agent has. So a new key gets
+// the existing secrets. It seals for no other key, because anybody with rights on the control
+// database may have added one.
 func (s *Secrets) reseal(ctx context.Context, stored secrets.Sealed, keys []secret.PrivateKey) {
 	n, err := Reseal(ctx, s.store, stored, keys)
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *Secrets) reseal(ctx context.Context, stored secrets.Sealed, keys []secr
 			zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
 	}
 	if n > 0 || err != nil {
-		s.sealed.change(stored.Place.Name, func(one *secrets.Sealed) { one.Missing = nil }) // once per read
+		s.sealed.change(stored.Place.Name, func(one *secrets.Sealed) { one.Missing = nil }) // once for each read
 	}
 }
 

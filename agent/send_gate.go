@@ -13,10 +13,10 @@ import (
 // sendsPerCall bounds one call of begin_send.
 const sendsPerCall = 1000
 
-// sendGate asks the control database for leave to send, right before the first byte of an action
-// (jobs_internal.begin_send). One call carries the requests of many workers: at most one call is in
-// flight, and the requests that arrive meanwhile make the next one. A request that finds the gate
-// idle is asked at once.
+// sendGate asks the control database for permission to send, right before the first byte of an
+// action (jobs_internal.begin_send). One call carries the requests of many workers: at most one
+// call is in flight, and the requests that arrive meanwhile are in the next call. A request that
+// arrives while no call is in flight is sent at once.
 //
 // Concurrency: mu guards waiting. No method blocks or takes another lock while it holds mu. Workers
 // call begin at any time; only run, on its one goroutine, makes calls.
@@ -34,7 +34,8 @@ type sendGate struct {
 // sendRequest is a request that waits for its answer.
 type sendRequest struct {
 	send callbacks.Send
-	// answer receives the answer. Size 1: the gate never waits for a worker that has gone.
+	// answer receives the answer. Size 1, so that a send never blocks if the worker has stopped
+	// waiting.
 	answer chan error
 }
 
@@ -46,9 +47,9 @@ func newSendGate(
 
 func (g *sendGate) name() string { return "sendGate" }
 
-// begin asks for leave to send. The first byte must leave before the returned instant, the end of
-// the trust in the term as it was when the call began: a process that was suspended meanwhile finds
-// the instant passed.
+// begin asks for permission to send. The first byte must be sent before the returned instant, the
+// end of the trust in the term as it was when the call began. So a process that was suspended
+// meanwhile finds the instant passed.
 func (g *sendGate) begin(ctx context.Context, send callbacks.Send) (before time.Time, err error) {
 	r := sendRequest{send: send, answer: make(chan error, 1)}
 	before = g.trust.end()
@@ -67,7 +68,7 @@ func (g *sendGate) begin(ctx context.Context, send callbacks.Send) (before time.
 	}
 }
 
-// run makes calls until ctx is done. The workers have ended by then.
+// run makes calls until ctx is done. All workers have ended then.
 func (g *sendGate) run(ctx context.Context, ready func()) error {
 	ready()
 	for {
@@ -90,12 +91,12 @@ func (g *sendGate) take() []sendRequest {
 	batch := g.waiting[:n:n]
 	g.waiting = g.waiting[n:]
 	if len(g.waiting) == 0 {
-		g.waiting = nil // the array is the batch's
+		g.waiting = nil // the array belongs to the batch
 	}
 	return batch
 }
 
-// ask makes one call and answers its requests.
+// ask makes one call and answers the requests of the batch.
 func (g *sendGate) ask(ctx context.Context, batch []sendRequest) {
 	sends := make([]callbacks.Send, len(batch))
 	for i, r := range batch {

@@ -36,7 +36,8 @@ func supervise(ctx context.Context, services ...service) error {
 	)
 start:
 	for _, s := range services {
-		// The service's context does not end with ctx: services stop one after the other, below.
+		// The service's context does not end with ctx, because services stop one after the other,
+		// below.
 		sctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		r := running{cancel: cancel, done: make(chan struct{})}
 		up = append(up, r)
@@ -91,8 +92,8 @@ func runService(ctx context.Context, s service, ready func()) (err error) {
 	return nil
 }
 
-// sleep waits for d, or until ctx is done or wake has a value. A nil wake never has one. sleep
-// returns false if ctx is done.
+// sleep waits for d, or until ctx is done or wake has a value. A nil wake has none. sleep returns
+// false if ctx is done.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// underway is the tasks that workers carry out right now. Safe for concurrent use.
+// underway holds the tasks that workers carry out. It is safe for concurrent use.
 type underway struct {
 	mu    sync.Mutex
 	tasks map[*entry]struct{}
@@ -49,10 +49,10 @@ func (u *underway) places() []string {
 	return list
 }
 
-// maxPlaces bounds the targets that one log entry names.
+// maxPlaces bounds the targets in one log entry.
 const maxPlaces = 5
 
-// announceStop tells the person who has ended the agent what it waits for, and what ends the wait.
+// announceStop logs which tasks a stopping agent waits for, and how a person can end the wait.
 func (h *taskHost) announceStop() {
 	places := h.underway.places()
 	if len(places) == 0 {

@@ -20,8 +20,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// taskHost is the fixed pool of workers (JobTaskHost in the design). Each worker takes a task from
-// the queue, carries it out under the task's own context, and hands a report to the outbox.
+// taskHost is the fixed pool of workers. Each worker takes a task from the queue, carries it out
+// under the task's own context, and hands a report to the outbox.
 type taskHost struct {
 	store    *controldb.Store
 	termID   controldb.TermID
@@ -29,13 +29,13 @@ type taskHost struct {
 	runner   *mssql.Runner
 	resolver *mssql.Resolver
 	actions  Actions
-	traces   *tracing.Recorder // nil: off
+	traces   *tracing.Recorder // nil: no traces
 	caches   *caches
 	gate     *sendGate
 	cfg      Config
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
-	// stopping reports whether the whole agent stops, and not only its term.
+	// stopping reports whether the whole agent stops, not only its term.
 	stopping func() bool
 	underway underway
 	log      *zap.Logger
@@ -55,7 +55,7 @@ func newTaskHost(
 func (h *taskHost) name() string { return "taskHost" }
 
 // run carries out tasks until ctx is done. Then it waits for running tasks: for the grace period,
-// and after that until the canceled scripts have ended. Queued tasks are returned last.
+// and afterwards until the canceled scripts have ended. Queued tasks are returned last.
 func (h *taskHost) run(ctx context.Context, ready func()) error {
 	var workers sync.WaitGroup
 	for range h.cfg.MaxConcurrentTargets {
@@ -134,7 +134,7 @@ func (h *taskHost) counted(e *entry) report {
 	return r
 }
 
-// carryOut carries out a task and returns its report. A panic fails this task only.
+// carryOut carries out a task and returns its report. A panic fails only this task.
 func (h *taskHost) carryOut(e *entry) (r report) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -233,7 +233,7 @@ func (h *taskHost) result(task controldb.Task, res targets.Result) report {
 	}}
 }
 
-// unread returns a task uncounted, because what it needs was not read from the control database.
+// unread returns a task uncounted, because the agent could not read what from the control database.
 func (h *taskHost) unread(ctx context.Context, task controldb.Task, what string, err error) report {
 	if ctx.Err() != nil {
 		return h.unsent(ctx, task)
@@ -243,8 +243,8 @@ func (h *taskHost) unread(ctx context.Context, task controldb.Task, what string,
 	return h.retreat(ctx, task, "the agent could not read "+what+" from the control database")
 }
 
-// retreat returns a task uncounted, because the agent lacks something. It waits first: the task is
-// claimed again as soon as it is returned, and without the wait that loop would not pause.
+// retreat returns a task uncounted, because the agent lacks something. It waits first, because the
+// task is claimed again as soon as it is returned.
 func (h *taskHost) retreat(ctx context.Context, task controldb.Task, reason string) report {
 	if !sleep(ctx, h.cfg.polls().Slow(), nil) {
 		return h.unsent(ctx, task)
@@ -269,7 +269,7 @@ func unreachedTarget(res targets.Result) bool {
 func unreached(err error) bool {
 	var output *mssql.OutputError
 	if errors.As(err, &output) {
-		return false // the error of the output's server, not of the target
+		return false // the server of the output table did not answer, not the target
 	}
 	switch mssql.Classify(err).Class {
 	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth, targets.ClassConfig:

@@ -48,9 +48,9 @@ func (h *taskHost) trace(task controldb.Task, r report, start time.Time) {
 	}
 }
 
-// sessionText describes an attempt to administrators of its target: it becomes part of program_name
-// and CONTEXT_INFO (targets/mssql/DESIGN.md, "Sessions"). The name of the job is last, because it
-// may be cut.
+// sessionText describes an attempt for administrators of its target: it becomes part of
+// program_name and CONTEXT_INFO (targets/mssql/DESIGN.md, "An attempt"). The name of the job is
+// last, because it may be cut.
 func sessionText(t controldb.Task) string {
 	return "run=" + t.JobExecutionID.String() + " step=" + strconv.Itoa(t.StepID) + " attempt=" + strconv.Itoa(t.Attempt) +
 		" job=" + t.JobName

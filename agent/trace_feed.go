@@ -14,37 +14,38 @@ import (
 )
 
 const (
-	// traceInterval is the time between two looks for runs that have ended.
+	// traceInterval is the time between two reads of the runs that have ended.
 	traceInterval = 2 * time.Second
-	// traceHold is how long a term keeps the reading without another call.
+	// traceHold is how long a term has the sole right to read after its last call.
 	traceHold = 30 * time.Second
-	// traceOverlap is how far a look back reads again: longer than a call of the agents may take
-	// (callLimit), because a run's end may become visible so much later than its time says.
+	// traceOverlap is the time span that a look back reads again. It is longer than a call of the
+	// agents may take (callLimit), because the end of a run may become visible that much later than
+	// its time.
 	traceOverlap = 2 * callLimit
 	// traceLookBack is the time between two looks back.
 	traceLookBack = 30 * time.Second
 	// tracePage is the number of runs that a call lists.
 	tracePage = 1000
-	// traceTargets is the number of targets that a call reads. Each page passes over those of the
-	// pages before, so that there should be few; the recorder's queue has room for one.
+	// traceTargets is the number of targets that a call reads. Each page skips the targets of the
+	// pages before, so there should be few pages; the queue of the recorder has room for one.
 	traceTargets = 5000
 	// traceRuns is the number of runs whose spans one call reads.
 	traceRuns = 50
 )
 
-// traceFeed records the spans of runs, steps and targets once their run has ended, whichever agents
-// have worked on them. One agent of a control database reads for all. A run that is read twice, by
-// two agents or after a restart, gives the same spans.
+// traceFeed records the spans of runs, steps and targets once their run has ended, for all agents.
+// One agent of a control database reads at a time. A run that is read twice, by two agents or after
+// a restart, gives the same spans.
 type traceFeed struct {
 	store  *controldb.Store
 	termID controldb.TermID
 	traces *tracing.Recorder
 	log    *zap.Logger
 
-	// seen are the runs that were recorded, with their ends, as far as a look back finds them.
+	// seen are the recorded runs with their ends, as far as a look back can find them.
 	seen map[uuid.UUID]time.Time
-	// last is the last run that a look has found; lookedBack is when the last look back began, by
-	// the process's clock.
+	// last is the last run that was read; lookedBack is the start of the last look back, on the
+	// process's clock.
 	last       measure.EndedRun
 	lookedBack time.Time
 }
@@ -58,9 +59,9 @@ func newTraceFeed(store *controldb.Store, termID controldb.TermID, traces *traci
 
 func (f *traceFeed) name() string { return "traceFeed" }
 
-// run reads until ctx is done, and looks once more then: the runs that this agent has ended last
-// are in their traces when it has stopped. It retries after every error, because the other services
-// work without traces.
+// run records runs until ctx is done, and then once more, so that the last runs of this agent are
+// in their traces when it stops. It retries after every error, because the other services do not
+// need traces.
 func (f *traceFeed) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}
@@ -85,8 +86,8 @@ func (f *traceFeed) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// look records the runs that have ended since the last look. Every traceLookBack it begins earlier,
-// at the stored instant, and afterwards moves this instant.
+// look records the runs that have ended since the last look. Every traceLookBack, it begins
+// earlier, at the stored instant, and then moves this instant.
 func (f *traceFeed) look(ctx context.Context) error {
 	request := measure.EndedRunsRequest{Term: f.termID, Hold: traceHold, Limit: tracePage, After: f.last}
 	back := time.Since(f.lookedBack) >= traceLookBack
@@ -94,7 +95,7 @@ func (f *traceFeed) look(ctx context.Context) error {
 		request.After = measure.EndedRun{}
 		f.lookedBack = time.Now()
 	}
-	var began time.Time // by the database's clock
+	var began time.Time // on the database's clock
 	for {
 		found, err := measure.On(f.store).EndedRuns(ctx, request)
 		if err != nil {
@@ -170,7 +171,7 @@ func (f *traceFeed) record(ctx context.Context, runs []measure.EndedRun) error {
 }
 
 // recordSpans reads and records the spans of some runs, page by page. It waits while the queue of
-// the recorder is full, so that a receiver that is away for a while costs no span of a run.
+// the recorder is full, so that no span of a run is lost while the receiver does not answer.
 func (f *traceFeed) recordSpans(ctx context.Context, keys []int64, ids map[int64]uuid.UUID) error {
 	var after measure.TracedTarget
 	for {

@@ -43,10 +43,24 @@ func (s *Store) TargetPauses(ctx context.Context, p Page[uuid.UUID]) ([]TargetPa
 // need not be known; without Target, its names are of ASCII, or it is known. A database that is
 // paused already gets the new reason and end.
 func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
+	return s.pauseTarget(ctx, p, 0)
+}
+
+// PauseTargetFor is [Store.PauseTarget] for a duration in whole seconds, 1 s to 366 days, by the
+// clock of the control database. Until of p is zero.
+func (s *Store) PauseTargetFor(ctx context.Context, p TargetPause, d time.Duration) error {
+	return s.pauseTarget(ctx, p, d)
+}
+
+// pauseTarget pauses a database, until p.Until or for d unless it is 0.
+func (s *Store) pauseTarget(ctx context.Context, p TargetPause, d time.Duration) error {
 	c := call.New("jobs.sp_pause_target").In("server_name", p.Server).In("database_name", p.Database).
 		OptText("reason", p.Reason).OptTime("end_time", p.Until)
 	if p.Target != uuid.Nil {
 		c.In("target_id", p.Target)
+	}
+	if d != 0 {
+		c.In("seconds", int64(d/time.Second))
 	}
 	return s.conn.Exec(ctx, "pause the database", c)
 }

@@ -134,7 +134,8 @@ type AgentStatus struct {
 	EndReason string    `db:"end_reason"`
 	// Live is true if the term had neither ended nor expired when the view was read.
 	Live bool `db:"is_live"`
-	// Tasks is the number of tasks that the term holds.
+	// Tasks is the number of tasks that the term holds. It may be higher than
+	// MaxConcurrentTargets, the number of workers: the agent runs the others next.
 	Tasks int `db:"held_tasks"`
 	// Engine identifies what computes the agent's schedules, and ZoneData the source of its zone
 	// rules. They are empty for an agent of an earlier release.
@@ -149,6 +150,9 @@ type AgentStatus struct {
 	// RecentTerms is the number of terms that began within 24 hours, of the latest 100.
 	RecentTerms int `db:"recent_terms"`
 }
+
+// BusyWorkers returns how many workers of the agent have a task.
+func (a AgentStatus) BusyWorkers() int { return min(a.Tasks, a.MaxConcurrentTargets) }
 
 // Agents lists all agents that are recorded in the control database, latest term first.
 func (s *Store) Agents(ctx context.Context) ([]AgentStatus, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/targets/outbound"
 )
 
-// The types of channels beside those of actions.
+// The types of channels that are not types of actions.
 const (
 	typeMail  = "Mail"
 	typeSlack = "Slack"
@@ -40,8 +40,8 @@ type mailChannel struct {
 	To       []string      `json:"to"`
 }
 
-// Check checks the definition of a channel, and names its faults. The control database finds most
-// of them, too.
+// Check checks the definition of a channel; the error has its faults. The control database also
+// finds most of them.
 func Check(channelType, definition string) error {
 	if channelType != typeMail {
 		_, err := decode(channelType, definition)
@@ -60,7 +60,7 @@ func Check(channelType, definition string) error {
 	return err
 }
 
-// decode returns the action of a channel. Without a body or message of its own, it sends the
+// decode returns the action of a channel. An action without a body or message sends the
 // notification.
 func decode(channelType, definition string) (*action.Definition, error) {
 	if channelType == typeSlack || channelType == typeTeams {
@@ -68,7 +68,8 @@ func decode(channelType, definition string) (*action.Definition, error) {
 		if err := strict(definition, &w); err != nil {
 			return nil, fmt.Errorf("definition of a channel of type %s: %w", channelType, err)
 		}
-		// The whole address is a secret, which no template of a URL can be: expand moves it.
+		// The whole address is a secret. A URL cannot be one template, so the address is a header
+		// until expand moves it.
 		text, err := json.Marshal(map[string]any{
 			"method": "POST", "url": "https://webhook.invalid/", "allow_http": w.AllowHTTP,
 			"headers": map[string]string{"Content-Type": "application/json", addressHeader: w.URL},
@@ -126,7 +127,7 @@ func withMember(object, member string) string {
 	return "{" + member + rest
 }
 
-// strict decodes JSON without unknown members.
+// strict decodes JSON and refuses unknown members.
 func strict(text string, to any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.DisallowUnknownFields()
@@ -141,8 +142,8 @@ func decodeMail(definition string) (m mailChannel, err error) {
 	return m, err
 }
 
-// action returns an action that stands for the login, so that its templates are expanded, and the
-// hosts of its secret checked, like those of any other.
+// action returns an action for the login of the mail server, so that its templates are expanded,
+// and the hosts of its secret are checked, as for every action.
 func (m mailChannel) action() (*action.Definition, error) {
 	server := mail.Server{Host: m.Host, Port: m.Port, Security: m.Security}
 	members := map[string]any{"method": "POST", "url": (&url.URL{Scheme: "https", Host: server.Address(), Path: "/"}).String()}

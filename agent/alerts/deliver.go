@@ -18,8 +18,8 @@ import (
 	"github.com/jobagent/jobagent/targets/outbound"
 )
 
-// errCanceled means that a delivery may not be sent any more: its alert was acknowledged, or
-// another process holds it.
+// errCanceled means that a delivery must not be sent: its alert was acknowledged, or another
+// process holds it.
 var errCanceled = errors.New("the delivery was canceled, or another process has taken it over")
 
 // attempt carries out a delivery and records the result. asked is a time before its claim.
@@ -51,7 +51,7 @@ func (s *Service) attempt(ctx context.Context, w alerting.Work, asked time.Time)
 		result.Outcome, result.Error, result.RetryAfter = alerting.AlertFailed, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16), sent.retryAfter
 		log.Warn("an alert could not be delivered; it is tried again", zap.Error(sent.err))
 	}
-	// The result is recorded also when the process stops: otherwise the alert is sent twice.
+	// The result is recorded also when the process stops; otherwise the alert would be sent twice.
 	recording, stop := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 	defer stop()
 	if err := alerting.On(s.cfg.Store).EndDelivery(recording, result); err != nil {
@@ -62,7 +62,7 @@ func (s *Service) attempt(ctx context.Context, w alerting.Work, asked time.Time)
 // maxError bounds the text of an error, in units of UTF-16.
 const maxError = 1900
 
-// sending is what came of an attempt.
+// sending is the result of an attempt.
 type sending struct {
 	err        error // nil: delivered
 	begun      bool  // something may have been sent
@@ -116,7 +116,7 @@ func (s *Service) send(ctx context.Context, w alerting.Work, begin func(ctx cont
 	if refused != nil {
 		result.err = refused
 	}
-	for _, m := range r.Messages { // 410: the receiver wants no more (Standard Webhooks)
+	for _, m := range r.Messages { // 410: the receiver refuses further messages (Standard Webhooks)
 		if m.Kind == targets.KindResponse && m.Number == http.StatusGone {
 			result.giveUp = true
 		}
@@ -124,7 +124,8 @@ func (s *Service) send(ctx context.Context, w alerting.Work, begin func(ctx cont
 	return result
 }
 
-// prepare returns the attempt of a channel that is an action, without Begin, and its runner.
+// prepare returns the attempt and the runner for a channel that is an action. Begin of the attempt
+// is not set.
 func (s *Service) prepare(ctx context.Context, w alerting.Work, n notification) (targets.ActionAttempt, targets.ActionRunner, error) {
 	definition, err := decode(w.ChannelType, w.Definition)
 	if err != nil {

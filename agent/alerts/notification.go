@@ -17,12 +17,12 @@ import (
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
-// notification is a delivery as its receiver sees it.
+// notification is a delivery in the form that its receiver gets.
 type notification struct {
 	work alerting.Work
-	// link is the page to look at; empty without a dashboard.
+	// link is the page of the dashboard about the alert; empty without a dashboard.
 	link string
-	// command is the command line to look further.
+	// command is a command line that shows more about the alert.
 	command string
 }
 
@@ -44,15 +44,15 @@ func (s *Service) notification(w alerting.Work) notification {
 	return n
 }
 
-// Bounds of texts, in characters: of chat systems, whose own are 150 of a header and 3,000 of a
-// block in Slack; and of all others.
+// Bounds of texts, in characters. Those for chats are below Slack's limits: 150 for a header, and
+// 3,000 for a block.
 const (
 	maxHeading = 150
 	maxBlock   = 2800
 	maxMessage = 8000
 )
 
-// payload is the notification as JSON: the variable $(payload), and the default body. Of an event
+// payload is the notification as JSON: the value of $(payload), and the default body. For an event,
 // it is the event.
 func (n notification) payload() (string, error) {
 	w := n.work
@@ -118,7 +118,7 @@ func (n notification) subject() string {
 // fact is a name with a value.
 type fact struct{ Name, Value string }
 
-// facts are what, where, since when and how many.
+// facts are the subject, the place, the time and the number of an alert.
 func (n notification) facts() (list []fact) {
 	w := n.work
 	add := func(name, value string) {
@@ -161,7 +161,7 @@ func (n notification) text() string {
 //go:embed mail.html
 var mailHTML string
 
-// mailTemplate escapes what it shows.
+// mailTemplate escapes the inserted values.
 var mailTemplate = template.Must(template.New("mail").Parse(mailHTML))
 
 // html is the notification as HTML.
@@ -191,7 +191,8 @@ func (n notification) slack() ([]byte, error) {
 	if n.work.AlertID != 0 {
 		commands += "\njobagent alert ack " + strconv.FormatInt(n.work.AlertID, 10)
 	}
-	// Texts of the type plain_text are shown as they are: names cannot make links or mentions.
+	// Texts of the type plain_text are not interpreted, so that a name cannot become a link or a
+	// mention.
 	plain := func(text string, most int) map[string]any {
 		return map[string]any{"type": "plain_text", "text": wording.Clip(text, most, wording.Characters), "emoji": false}
 	}
@@ -246,8 +247,8 @@ func (n notification) teams() ([]byte, error) {
 	}})
 }
 
-// clean makes control characters visible, but for line feeds, and takes bidirectional formatting
-// away, so that a name cannot change how the text around it reads.
+// clean makes control characters other than line feeds visible, and removes bidirectional
+// formatting, so that a name cannot change the order of the text around it.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -20,32 +20,32 @@ import (
 )
 
 const (
-	// leastApart is the time that has passed between two evaluations at least, by whomever.
+	// leastApart is the shortest time between two evaluations by all processes.
 	leastApart = 4 * time.Second
 	// longestWait is the longest time between calls of a control database that fails.
 	longestWait = 30 * time.Second
-	// callLimit bounds a call, so that a silent connection does not stop the watchdog.
+	// callLimit bounds a call, so that a silent connection does not stop the evaluation of alerts.
 	callLimit = 15 * time.Second
 	// lease is how long a delivery is held. Another process takes it over after this time.
 	lease = 60 * time.Second
 	// sendLimit bounds one attempt, and leaves time within the lease to record its result.
 	sendLimit = 30 * time.Second
-	// senders bounds the attempts at once.
+	// senders is the largest number of attempts at the same time.
 	senders = 8
-	// recordLimit bounds the record of a result after a stop.
+	// recordLimit bounds the recording of a result after a stop.
 	recordLimit = 5 * time.Second
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store *controldb.Store
-	// Runners carry out channels that are actions; Slack and Teams are HTTP, too. Types without a
-	// runner are left to other processes.
+	// Runners carry out channels that are actions; Slack and Teams are HTTP, too. Other processes
+	// deliver to types without a runner.
 	Runners map[action.Type]targets.ActionRunner
-	// Mail sends e-mail; nil leaves it to other processes.
+	// Mail sends e-mail; nil means that other processes send it.
 	Mail *mail.Sender
-	// Secret returns the value of $(secret.NAME); nil means that channels with secrets are left to
-	// other processes.
+	// Secret returns the value of $(secret.NAME); nil means that other processes deliver to
+	// channels with secrets.
 	Secret func(ctx context.Context, name string) (action.Value, error)
 	// Pages is the address of the dashboard's pages of this control database, without a slash at
 	// the end; empty means that notifications have no links.
@@ -53,7 +53,7 @@ type Config struct {
 	// Name is the name of the process, for display.
 	Name string
 	// Agents returns how many agents share the control database, or 0 if that is not known; nil
-	// means that it is never known. One of many makes its calls less often.
+	// means that it is never known. With many agents, each makes its calls less often.
 	Agents func() int
 	Log    *zap.Logger
 }
@@ -93,10 +93,11 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// Run evaluates and delivers until ctx is done. A failing control database is asked less often.
-// Evaluations do not wait for deliveries, so that an endpoint that hangs delays no watchdog.
+// Run evaluates and delivers until ctx is done. A failing control database is called less often.
+// Evaluations do not wait for deliveries, so that an endpoint that hangs does not delay an
+// evaluation.
 func (s *Service) Run(ctx context.Context) {
-	ctx = caller.With(ctx, caller.Caller{}) // the login's own work
+	ctx = caller.With(ctx, caller.Caller{}) // calls are made as the login
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.repeat(ctx, "evaluate alerts", pacing.Evaluation, nil, s.evaluate) })
@@ -109,8 +110,8 @@ func (s *Service) Run(ctx context.Context) {
 	})
 }
 
-// repeat calls work at an interval with some jitter, and when wake is signaled. interval returns it
-// from the number of agents.
+// repeat calls work at an interval with jitter, and when wake is signaled. interval returns the
+// interval for a number of agents.
 func (s *Service) repeat(
 	ctx context.Context, what string, interval func(agents int) time.Duration, wake <-chan struct{}, work func(ctx context.Context) error,
 ) {
@@ -138,7 +139,7 @@ func (s *Service) repeat(
 	}
 }
 
-// evaluate evaluates once, or as long as more runs have ended.
+// evaluate makes evaluations until all ended runs are evaluated, and at least one.
 func (s *Service) evaluate(ctx context.Context) error {
 	for interval := leastApart; ; interval = 0 {
 		more, err := alerting.On(s.cfg.Store).Evaluate(ctx, interval)

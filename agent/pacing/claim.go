@@ -4,9 +4,9 @@ package pacing
 // and more if scripts print much.
 const OutcomesPerCall = 1000
 
-// Claims is what decides how many tasks an agent may claim.
+// Claims is the state that decides how many tasks an agent may claim.
 type Claims struct {
-	Workers  int // of the agent
+	Workers  int // workers of the agent
 	Prefetch int // the largest number of tasks that are claimed beyond the idle workers
 	Ahead    int // how many tasks the workers finish soon ([Pace.Ahead])
 

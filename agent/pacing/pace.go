@@ -5,8 +5,8 @@ import "time"
 const (
 	// paceSpan is the length of the spans in which a pace counts.
 	paceSpan = 250 * time.Millisecond
-	// paceAhead is how far ahead a pace predicts: a little longer than a claim takes. A shorter
-	// count predicts no more than it has counted.
+	// paceAhead is how far ahead a pace predicts: a little longer than a claim takes. If it has
+	// counted for a shorter time, it predicts no more tasks than it has counted.
 	paceAhead = 100 * time.Millisecond
 	// paceMinimum is the smallest count that predicts anything: two tasks may end together by
 	// chance.

@@ -46,7 +46,6 @@ func newRoutes(mounts []*Mount) (*routes, error) {
 	return r, nil
 }
 
-// add adds an operation.
 func (r *routes) add(m *Mount, op *Operation) error {
 	if !strings.HasPrefix(op.Path, "/") || op.Handle == nil || op.Method == "" {
 		return fmt.Errorf("invalid operation: want a method, a handler and a path that begins with a slash")

@@ -453,7 +453,6 @@ func (e *exchange) unchanged(response *Response) bool {
 	return false
 }
 
-// encode encodes a body.
 func encode(body any) (text []byte, contentType string, err error) {
 	const typeJSON = "application/json; charset=utf-8"
 	switch b := body.(type) {

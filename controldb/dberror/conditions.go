@@ -363,7 +363,7 @@ var conditions = map[int32]condition{
 	50450: {KindInvalid, nil, "a database whose tags are to be set is not named, or its tags are no JSON object"},
 	50452: {KindInvalid, nil, "a filter of tags is invalid"},
 	50480: {KindInvalid, nil, "the target group would be a member of itself"},
-	50460: {KindInvalid, nil, "the end of a pause has passed"},
+	50460: {KindInvalid, nil, "the end of a pause has passed, its duration is out of range, or both are given"},
 	50146: {KindConflict, nil, "the caller may not ignore windows of databases"},
 	50145: {KindNotFound, ErrTargetWindowNotFound, "the window of databases does not exist"},
 	50461: {KindInvalid, nil, "a window of databases has no name, no calendar, or not one of a database and a filter"},

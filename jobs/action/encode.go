@@ -47,7 +47,6 @@ func (w *writer) add(name string, value any) {
 	w.b.Truncate(w.b.Len() - 1)
 }
 
-// object returns the object.
 func (w *writer) object() json.RawMessage { return json.RawMessage("{" + w.b.String() + "}") }
 
 // These write a member unless it has its zero value.

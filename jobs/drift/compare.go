@@ -165,7 +165,6 @@ func (f *Fleet) different(x, y *Object) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// describe describes a difference.
 func (f *Fleet) describe(d found) Difference {
 	switch {
 	case d.got < 0:

@@ -55,7 +55,6 @@ func (k Kind) ownsName() bool {
 // clustered reports whether an object is, or has, a clustered index.
 func clustered(o *Object) bool { return o.Properties.Get(PropertyClustered) != "" }
 
-// indexed reports whether an object has an index.
 func indexed(o *Object) bool {
 	return o.Kind == KindIndex || o.Kind == KindPrimaryKey || o.Kind == KindUnique
 }

@@ -139,7 +139,6 @@ func icalLine(text string) (p icalProperty, ok bool) {
 	return p, false
 }
 
-// find returns the properties with a name.
 func (c *icalComponent) find(name string) (list []icalProperty) {
 	for _, p := range c.properties {
 		if p.name == name {

@@ -323,7 +323,6 @@ func (r *Result) jobName(name, spare string) string {
 	})
 }
 
-// jobNames returns the names of the jobs.
 func (r *Result) jobNames() *names {
 	for _, j := range r.Jobs[r.names.count:] {
 		r.names.add(j.Name)

@@ -54,7 +54,6 @@ func TaskScheduler(documents []Document, o Options) (*Result, error) {
 	return r.bounded()
 }
 
-// taskElements returns the elements of the tasks of a document.
 func taskElements(d Document) ([]*element, error) {
 	top, err := parseXML(string(d.Text))
 	if err != nil {

@@ -24,7 +24,6 @@ type scanner struct {
 	size int     // of the last block
 }
 
-// newValue returns a new value.
 func (s *scanner) newValue() *Value {
 	if len(s.free) == 0 {
 		s.size = min(max(8, 2*s.size), 256)

@@ -91,7 +91,6 @@ type bounds struct {
 	jitter     time.Duration
 }
 
-// describe returns the description of a rule in a zone.
 func describe(rule *words.Rule, zone *time.Location, wall *engine.Wall, b bounds) Description {
 	text, exact := rule.Text(zone)
 	if text == "" {

@@ -147,7 +147,6 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// sealKey seals a data key for recipients.
 func sealKey(place Place, dataKey []byte, recipients []PublicKey) ([]SealedKey, error) {
 	keys := make([]SealedKey, 0, len(recipients))
 	for _, r := range recipients {

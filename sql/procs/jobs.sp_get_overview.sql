@@ -98,12 +98,18 @@ BEGIN
     INNER JOIN jobs_internal.agents AS a ON a.agent_id = t.agent_id
     WHERE t.ended_at IS NULL
         AND t.expires_at > @now;
-    SELECT @busy = COUNT(*)
-    FROM jobs_internal.terms AS t
-    INNER JOIN jobs_internal.task_executions AS k ON k.term_id = t.term_id
-    WHERE t.ended_at IS NULL
-        AND t.expires_at > @now
-        AND k.ended_at IS NULL;
+    -- An agent may hold more tasks than it has workers: those that it will run next.
+    SELECT @busy = COALESCE(SUM(CASE WHEN h.tasks < h.workers THEN h.tasks ELSE h.workers END), 0)
+    FROM (
+        SELECT COUNT(*) AS tasks, MAX(a.max_concurrent_targets) AS workers
+        FROM jobs_internal.terms AS t
+        INNER JOIN jobs_internal.agents AS a ON a.agent_id = t.agent_id
+        INNER JOIN jobs_internal.task_executions AS k ON k.term_id = t.term_id
+        WHERE t.ended_at IS NULL
+            AND t.expires_at > @now
+            AND k.ended_at IS NULL
+        GROUP BY t.term_id
+    ) AS h;
     IF @agents = 0
         -- The latest terms are enough: an agent that is still needed starts a new one.
         SELECT @last_agent_at = MAX(CASE WHEN l.ended_at < l.expires_at THEN l.ended_at ELSE l.expires_at END)

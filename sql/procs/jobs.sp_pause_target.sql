@@ -10,6 +10,7 @@
 --   @reason         Why; at most 1000 characters. NULL: none is given.
 --   @end_time       When the pause ends by itself (UTC); NULL: it does not.
 --   @target_id      Id of the database, as in jobs.targets; NULL: of the names.
+--   @seconds        How many seconds the pause lasts by the clock of the control database, 1 to 31622400 (366 days), in place of @end_time.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the pause of the database (U, X); an insert into audit_entries.
 -- Job agent: in each state: it starts nothing.
@@ -20,13 +21,14 @@
 --   50198 the database is not known, and its id is not given.
 --   50403 the server name has not the form host, host\instance or host,port.
 --   50450 the arguments do not name a database, or not what to set.
---   50460 the end of a pause has passed.
+--   50460 the end of a pause has passed, its duration is out of range, or both are given.
 CREATE OR ALTER PROCEDURE jobs.sp_pause_target
     @server_name   NVARCHAR(257) = NULL,
     @database_name NVARCHAR(129) = NULL,
     @reason        NVARCHAR(1001) = NULL,
     @end_time      DATETIME2(7) = NULL,
-    @target_id     UNIQUEIDENTIFIER = NULL
+    @target_id     UNIQUEIDENTIFIER = NULL,
+    @seconds       INT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -46,6 +48,11 @@ BEGIN
         THROW 50097, N'Invalid @reason: want at most 1000 characters, not 1001 or more.', 1;
     IF @end_time <= @now
         THROW 50460, N'Invalid @end_time: want a time in the future (UTC).', 1;
+    IF @seconds < 1 OR @seconds > 31622400
+        THROW 50460, N'Invalid @seconds: want 1 to 31622400 (366 days).', 1;
+    IF @seconds IS NOT NULL AND @end_time IS NOT NULL
+        THROW 50460, N'Unexpected @seconds: @end_time is given, too.', 1;
+    SET @end_time = COALESCE(@end_time, DATEADD(SECOND, @seconds, @now));
     EXECUTE jobs_internal.find_target
         @server_name = @server_name OUTPUT,
         @database_name = @database_name OUTPUT,

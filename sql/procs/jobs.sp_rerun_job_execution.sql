@@ -12,7 +12,8 @@
 --                          the script ran: outcome_unknown in jobs.job_execution_outcomes), Succeeded. NULL: all but
 --                          Succeeded.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
---                          already, nothing starts (decision 21). A repetition must have the same @only, @job_version and @only_targets;
+--                          already, nothing starts (decision 21). An id that an earlier call in the session has made is no value, as in
+--                          jobs.sp_start_job. A repetition must have the same @only, @job_version and @only_targets;
 --                          Current fits each version from that of the run on, because it may have changed since.
 --   @job_version           Version of the job that runs: Current, in any case, for example because its script was mended; or the
 --                          number of a version. NULL: that of the run. It must have the same steps, by place, name, type, target group
@@ -117,6 +118,8 @@ BEGIN
 
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
+    IF CHARINDEX(CAST(@new_job_execution_id AS NVARCHAR(36)), CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000))) > 0
+        SET @new_job_execution_id = NULL;
 
     SET @ignore_windows = COALESCE(@ignore_windows, 0);
     IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
@@ -543,7 +546,7 @@ BEGIN
         EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
     END;
 
-    SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
+    EXECUTE jobs_internal.make_execution_id @job_execution_id = @new_job_execution_id OUTPUT;
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
         rerun_partial, payload_id, traceparent, only_targets, mode, mode_options, ignore_windows, upstream_runs,

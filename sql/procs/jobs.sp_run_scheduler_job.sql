@@ -5,6 +5,7 @@
 --   @job_collection_name  Name of the collection.
 --   @job_name             Name of the job within the collection.
 --   @job_execution_id     Receives the id of the run. With a value: that id is used; if a run of this job has it already, nothing starts.
+--                         An id that an earlier call in the session has made is no value, as in jobs.sp_start_job.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the rows in job_collections (U), jobs (U), schedules (U); then an insert into job_executions.
 -- Returns:   0.
@@ -43,6 +44,8 @@ BEGIN
     IF DATALENGTH(@job_name) > 400
         THROW 50097, N'Invalid @job_name: want at most 200 characters, not 201 or more.', 1;
 
+    IF CHARINDEX(CAST(@job_execution_id AS NVARCHAR(36)), CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000))) > 0
+        SET @job_execution_id = NULL;
     EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
     BEGIN TRANSACTION;
 
@@ -85,7 +88,7 @@ BEGIN
         THROW 50170, @message, 1;
     END;
 
-    SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
+    EXECUTE jobs_internal.make_execution_id @job_execution_id = @job_execution_id OUTPUT;
     -- rows: one
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, unaccounted, started_by, traceparent,

@@ -96,12 +96,11 @@ BEGIN
     DECLARE @chosen INT = 0;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
-    DECLARE @made NVARCHAR(4000) = CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000)); -- by this procedure, in the session
 
     IF DATALENGTH(@job_name) > 256
         THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
 
-    IF CHARINDEX(CAST(@job_execution_id AS NVARCHAR(36)), @made) > 0
+    IF CHARINDEX(CAST(@job_execution_id AS NVARCHAR(36)), CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000))) > 0
         SET @job_execution_id = NULL;
     SET @ignore_windows = COALESCE(@ignore_windows, 0);
     IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
@@ -292,12 +291,7 @@ BEGIN
         @complete = @parameters OUTPUT;
     EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
 
-    IF @job_execution_id IS NULL
-    BEGIN
-        SET @job_execution_id = NEWID();
-        SET @made = LEFT(CONCAT(@job_execution_id, N' ', @made), 3700); -- the last hundred
-        EXECUTE sys.sp_set_session_context N'jobagent.made_ids', @made;
-    END;
+    EXECUTE jobs_internal.make_execution_id @job_execution_id = @job_execution_id OUTPUT;
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
         only_targets, rollout_start, mode, mode_options, ignore_windows, last_message

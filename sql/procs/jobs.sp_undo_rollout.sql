@@ -10,7 +10,7 @@
 --   @force                 1: also if a later roll-out of the job has changed some of the targets.
 --   @hold                  1: the undo is paused when its targets are assigned to waves, so that one can look at them.
 --   @new_job_execution_id  Receives the id of the undo. With a value: that id is used; if an undo of this roll-out has it already, nothing
---                          starts (decision 21).
+--                          starts (decision 21). An id that an earlier call in the session has made is no value, as in jobs.sp_start_job.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the compensating job's row (U), then inserts into job_executions and rollouts; an insert into audit_entries.
 -- Returns:   0.
@@ -69,6 +69,8 @@ BEGIN
         THROW 50097, N'Invalid @only: want at most 100 characters, not 101 or more.', 1;
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
+    IF CHARINDEX(CAST(@new_job_execution_id AS NVARCHAR(36)), CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000))) > 0
+        SET @new_job_execution_id = NULL;
     SELECT
         @execution_id = e.execution_id,
         @job_id = e.job_id
@@ -214,7 +216,7 @@ BEGIN
         THROW 50189, @message, 1;
     END;
 
-    SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
+    EXECUTE jobs_internal.make_execution_id @job_execution_id = @new_job_execution_id OUTPUT;
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, traceparent, rollout_start, last_message
     )

@@ -11,14 +11,13 @@ import (
 	"io"
 	"maps"
 	"net"
+	nethttp "net/http"
 	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	nethttp "net/http"
 
 	"github.com/google/uuid"
 
@@ -118,7 +117,6 @@ func (t *attempt) checkURL(u *url.URL) error {
 	}
 }
 
-// hostPort returns host:port of a URL.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

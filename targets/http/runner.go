@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	nethttp "net/http"
 	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	nethttp "net/http"
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -118,7 +117,6 @@ var (
 	errRoundOver = errors.New("the request has ended")
 )
 
-// run makes the attempt.
 func (t *attempt) run(ctx context.Context) targets.Result {
 	if ctx.Err() != nil {
 		return t.interrupted(context.Cause(ctx))

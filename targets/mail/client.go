@@ -24,7 +24,6 @@ type client struct {
 	dialer gomail.DialContextFunc
 }
 
-// client returns a client of a server.
 func (s *Sender) client(server Server) (*client, error) {
 	address := server.Address()
 	host, _, err := net.SplitHostPort(address)

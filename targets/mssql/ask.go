@@ -16,38 +16,38 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// Asking says how [Servers.OpenSession] opens a session.
+// Asking configures a session of [Servers.OpenSession].
 type Asking struct {
 	// Credential names the credential to log in with; empty means DefaultCredential.
 	Credential string
-	// ReadOnly puts the batches into one transaction that is rolled back, and lets a listener lead
-	// to a replica (ApplicationIntent=ReadOnly).
+	// ReadOnly runs the batches in one transaction that is rolled back, and lets a listener lead to
+	// a replica (ApplicationIntent=ReadOnly).
 	ReadOnly bool
 	// Primary leaves out ApplicationIntent=ReadOnly.
 	Primary bool
-	// Admit refuses the session on a control database, and with a login that can enter one, as
-	// scripts of jobs are refused (I13).
+	// Admit refuses a session on a control database, and a login that can enter one, as for scripts
+	// of jobs (I13).
 	Admit bool
 	// Description is the end of the session's program_name; empty means none.
 	Description string
 }
 
-// Session is a session on one database for batches whose answers are read here: the questions of a
-// person, and the agent's own. It is not safe for concurrent use.
+// Session is a session on one database whose answers are read by the caller: those to queries of a
+// person, and to queries of the agent. It is not safe for concurrent use.
 type Session struct {
 	servers *Servers
 	inner   *session
-	// readOnly says that the batches are in a transaction that is rolled back; begun is its id; 0
-	// means that the id is not known.
+	// readOnly means that the batches are in a transaction that is rolled back; begun is the ID of
+	// this transaction, or 0 if the ID is not known.
 	readOnly, open bool
 	begun          int64
-	// lost says that the session cannot be used any more.
+	// lost means that the session cannot be used any more.
 	lost bool
 }
 
 // Column describes a column of a result set.
 type Column struct {
-	// Name may be empty, and several columns may have the same.
+	// Name may be empty, and several columns may have the same name.
 	Name string
 	// Type is the name of the type without its length, in capitals, such as NVARCHAR.
 	Type string
@@ -55,14 +55,14 @@ type Column struct {
 	Precision, Scale int64
 }
 
-// Answers receives what a batch returns. A nil function drops it. An error of Columns or Row
-// cancels the batch on the server and becomes the error of [Session.Ask].
+// Answers receives the answer to a batch. A nil function drops its part of the answer. An error of
+// Columns or Row cancels the batch on the server and becomes the error of [Session.Ask].
 type Answers struct {
 	// Columns is called at the beginning of each result set.
 	Columns func([]Column) error
-	// Row is called for each row as soon as it was read. The next row is read after it has
-	// returned, but for the few that the driver holds. The values are the driver's, and valid until
-	// it returns.
+	// Row is called for each row as soon as it was read. The next row is read after Row has
+	// returned, except for the few rows that the driver buffers. The values belong to the driver,
+	// and are valid until Row returns.
 	Row func([]driver.Value) error
 	// Message is called for each message of a severity below 11 (PRINT, warnings), one after the
 	// other, but possibly while Columns or Row runs.
@@ -80,7 +80,7 @@ func (s *Servers) OpenSession(ctx context.Context, t targets.Target, how Asking)
 		return nil, err
 	}
 	connector.guard.limits, connector.guard.budget = s.cfg.Limits.guard(), s.questions
-	connector.guard.limits.OutputBytes = connector.guard.limits.AnswerBytes // no table takes the rows
+	connector.guard.limits.OutputBytes = connector.guard.limits.AnswerBytes // no output table takes the rows
 	inner, err := connect(ctx, connector, t.Server, t.Database)
 	if err != nil {
 		return nil, causeOr(ctx, err)
@@ -103,14 +103,14 @@ func (s *Session) SPID() int { return s.inner.spid() }
 // Close ends the session. The server rolls back what is open.
 func (s *Session) Close() { s.inner.close() }
 
-// Ask sends a batch, whose first line has the number line in its script, and passes on what comes
-// back. The error is that of a function of a, the cause of ctx if ctx has ended, the reason why the
-// connection broke, a *TrialError if the batch ended the transaction that is to be rolled back, or
-// else the server's first error of severity 11 or more.
+// Ask sends a batch and passes on the answer. line is the number of the batch's first line in the
+// script. The error is, in this order: the error of a function of a; the cause of ctx if ctx has
+// ended; the reason why the connection broke; a *TrialError if the batch ended the transaction that
+// is to be rolled back; the server's first error of severity 11 or more.
 //
 // When ctx ends, or a function of a returns an error, the batch is canceled on the server. If the
-// server does not acknowledge that within ackWait, the connection is cut, at which the server ends
-// the session. Only an error of the server leaves the session usable.
+// server does not acknowledge that within ackWait, the connection is cut, and the server then ends
+// the session. Only after an error of the server can the session be used again.
 func (s *Session) Ask(ctx context.Context, text string, line int, a Answers) error {
 	if s.lost {
 		return errors.New("the session has ended")
@@ -151,18 +151,18 @@ func (s *Session) Ask(ctx context.Context, text string, line int, a Answers) err
 	return nil
 }
 
-// reading is how a batch is sent in a transaction that is rolled back.
+// reading is the way to send a batch in a transaction that is rolled back.
 type reading struct {
 	text string
-	// begins is the batch with the begin of the transaction before it; empty means that the
-	// transaction is begun in a packet of its own.
+	// begins is the batch with BEGIN TRANSACTION before it; empty means that the transaction is
+	// begun in a packet of its own.
 	begins string
-	// watched means that the transaction must be the same after the batch.
+	// watched means that the transaction is compared after the batch.
 	watched bool
 }
 
-// readingOf returns how a batch is sent. It remembers the last batch: the same one goes to
-// thousands of databases.
+// readingOf returns the way to send a batch. It caches the last batch, because the same batch is
+// sent to thousands of databases.
 func (s *Servers) readingOf(text string) *reading {
 	if last := s.lastRead.Load(); last != nil && last.text == text {
 		return last
@@ -175,9 +175,9 @@ func (s *Servers) readingOf(text string) *reading {
 	return r
 }
 
-// mayEndTransaction reports whether a batch calls a procedure or dynamic T-SQL, or may fire a
-// trigger, in which a COMMIT cannot be seen. Functions cannot end a transaction, and a COMMIT in
-// the batch itself is found by [CheckUndoable].
+// mayEndTransaction reports whether a batch may execute a COMMIT that the text does not show: in a
+// procedure, dynamic T-SQL or a trigger. Functions cannot end a transaction, and [CheckUndoable]
+// finds a COMMIT in the batch itself.
 func mayEndTransaction(text string) bool {
 	tokens, err := tsql.Scan(text)
 	if err != nil {
@@ -190,11 +190,11 @@ func mayEndTransaction(text string) bool {
 			}
 		}
 	}
-	_, known := prefixed("", text) // else it may begin with the name of a procedure
+	_, known := prefixed("", text) // otherwise it may begin with the name of a procedure
 	return !known
 }
 
-// own sends something of the agent, cut when ctx ends.
+// own runs a query of the agent, and cuts the connection when ctx ends.
 func (s *Session) own(ctx context.Context, ask func() error) error {
 	defer cutAfter(ctx, s.inner.wire, ackWait)()
 	if err := ask(); err != nil {
@@ -265,8 +265,8 @@ func (s *Session) ask(ctx context.Context, text string, line int, a Answers) err
 	return fmt.Errorf("%w while the batch ran: %w", errConnectionLost, cmp.Or(broken, p.err, err))
 }
 
-// read passes on the result sets of an answer. refused is the error of a function of a; a nil err
-// means that the rest of the answer is to be read, which says whether it is complete.
+// read passes on the result sets of an answer. refused is the error of a function of a. If err is
+// nil, the rest of the answer must be read to find out whether it is complete.
 func (s *Session) read(ctx context.Context, answer driver.Rows, a Answers) (refused, err error) {
 	err = eachSet(ctx, answer, s.inner.wire, false, func(set *resultSet) error {
 		refused = set.passOn(a)
@@ -278,7 +278,7 @@ func (s *Session) read(ctx context.Context, answer driver.Rows, a Answers) (refu
 	return nil, err
 }
 
-// passOn passes a result set on. The error is that of a function of a.
+// passOn passes on a result set. The error is the error of a function of a.
 func (s *resultSet) passOn(a Answers) error {
 	if a.Columns != nil {
 		columns := make([]Column, len(s.columns))
@@ -301,8 +301,8 @@ func (s *resultSet) passOn(a Answers) error {
 }
 
 // CheckUndoable finds the statements in batches that a transaction cannot undo, or that cannot be
-// in one, as trials do. The error, a *TrialError, names those that must not be sent; warnings are
-// about the others.
+// in a transaction, as for trials. The error, a *TrialError, names those that must not be sent;
+// warnings are about the others.
 func CheckUndoable(batches []Batch) (warnings []string, err error) {
 	var refused []string
 	for _, b := range batches {
@@ -324,7 +324,7 @@ func CheckUndoable(batches []Batch) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// shortened returns at most ten of the texts, and how many more there are.
+// shortened returns at most ten of the texts, and the number of the others.
 func shortened(list []string) []string {
 	if n := len(list) - 10; n > 0 {
 		list = append(list[:10:10], fmt.Sprintf("and %d more", n))

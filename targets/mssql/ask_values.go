@@ -15,8 +15,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/jsontree"
 )
 
-// Kind is what the values of a column are, for a reader that does not know the types of SQL Server.
-// Columns of one kind can stand below each other.
+// Kind is the kind of a column's values, for a reader that does not distinguish the types of SQL
+// Server. Columns of one kind can be in one column of a table.
 type Kind string
 
 // The kinds.
@@ -28,8 +28,8 @@ const (
 	KindBytes  Kind = "bytes"
 )
 
-// Kind returns the kind of a column's values. An sql_variant is a text: each value may have another
-// type.
+// Kind returns the kind of a column's values. An sql_variant is a text, because each value may have
+// another type.
 func (c Column) Kind() Kind {
 	switch c.Type {
 	case "TINYINT", "SMALLINT", "INT", "BIGINT", "REAL", "FLOAT", "DECIMAL", "NUMERIC", "MONEY", "SMALLMONEY":
@@ -47,8 +47,8 @@ func (c Column) Kind() Kind {
 // digits matches the digits of a decimal, which the driver reads as bytes.
 var digits = regexp.MustCompile(`^-?[0-9]{1,38}(\.[0-9]{1,38})?$`)
 
-// Text returns a value that is not NULL as query windows show it: a bit as 1 or 0, bytes in
-// hexadecimal digits after 0x. Texts are returned as they are.
+// Text returns a value that is not NULL in the form of query windows: a bit as 1 or 0, bytes in
+// hexadecimal digits after 0x. Texts are returned unchanged.
 func (c Column) Text(v driver.Value) string {
 	switch v := v.(type) {
 	case string:
@@ -117,8 +117,8 @@ func (c Column) layout(between string) string {
 	return day + between + clock + decimals
 }
 
-// AppendJSON appends a value as FOR JSON spells it: numbers as numbers, a bit as true or false,
-// times in ISO 8601; but bytes are in hexadecimal digits, as in Text.
+// AppendJSON appends a value in the form of FOR JSON: numbers as numbers, a bit as true or false,
+// times in ISO 8601. Bytes are in hexadecimal digits, as in Text.
 func (c Column) AppendJSON(to []byte, v driver.Value) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -128,7 +128,7 @@ func (c Column) AppendJSON(to []byte, v driver.Value) []byte {
 	case bool:
 		return strconv.AppendBool(to, v)
 	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) { // SQL Server has none
+		if math.IsNaN(v) || math.IsInf(v, 0) { // SQL Server has no such value
 			return append(to, "null"...)
 		}
 		bits := 64

@@ -17,26 +17,26 @@ import (
 // Cancellation of a script. When the attempt's context ends, the driver sends an attention. The
 // server acknowledges it (DONE with DONE_ATTN) when the request has ended, and an answer to SELECT
 // @@SPID on the same connection proves that the session is free. Without an acknowledgment or an
-// answer, a second connection, the witness, looks for the session before the connection is cut. The
-// session disappears as soon as the server notices the lost connection. A session that is still
-// there after killAfter is ended with KILL.
+// answer, a second connection, the witness, looks for the session before the first connection is
+// cut. The session disappears as soon as the server detects the lost connection. A session that
+// still exists after killAfter is ended with KILL.
 //
-// That a session is not found proves that it has ended only if the same witness has seen it before.
-// A login may be shown its own session only, whatever HAS_PERMS_BY_NAME says; a server may cut
-// program_name; and behind a listener, a balancer, or a name with several addresses, the witness
-// may be on another server. In each of these cases the end is not known (I8).
+// An absent session has ended only if the same witness has seen it before. A server may show a
+// login only its own session, whatever HAS_PERMS_BY_NAME returns; a server may cut program_name;
+// and behind a listener, a balancer, or a name with several addresses, the witness may be on
+// another server. In each of these cases the end is not known (I8).
 const (
-	// ackWait is how long a canceled session may take to acknowledge before its connection is cut.
+	// ackWait is the time for a canceled session to acknowledge before its connection is cut.
 	// SqlClient also gives a server 5 s to answer an attention. A server that is only slow has
-	// received the attention by then, and the second connection finds its session ended.
+	// received the attention by then, and the witness finds that the session has ended.
 	ackWait = 5 * time.Second
-	// answerWait is how long a session that acknowledged may take to answer SELECT @@SPID.
+	// answerWait is the time for a session that has acknowledged to answer SELECT @@SPID.
 	answerWait = 2 * time.Second
-	// cutWait is how long the connection may stay open for the witness to see its session. A script
-	// whose term is lost must end before another agent runs it, so that the witness is not waited
-	// for any longer.
+	// cutWait is the time for the witness to find the session before the connection is cut. It is
+	// short, because a script whose term is lost must end before another agent runs it.
 	cutWait = 3 * time.Second
-	// killAfter is how long a session may outlive its connection before KILL.
+	// killAfter is the time for a session to end after the cut of its connection; then KILL is
+	// sent.
 	killAfter = 3 * time.Second
 	// endLimit bounds all work of the witness, so that a frozen server does not hold a worker.
 	endLimit = 15 * time.Second
@@ -51,8 +51,8 @@ const (
 type ending struct {
 	// verified means that the server has ended the request.
 	verified bool
-	// text says how the request ended, or why that is not known. It follows a semicolon and has no
-	// full stop.
+	// text describes the end of the request, or why it is not known. It follows a semicolon and has
+	// no full stop.
 	text string
 }
 
@@ -66,9 +66,9 @@ func newToken() string {
 }
 
 // programName returns the program_name of a session: the application, the token, and a description
-// of the attempt. The token comes early, so that a server that shows fewer than the 128 characters
-// of sys.dm_exec_sessions still shows it. These are units of UTF-16, and a server refuses a login
-// with more.
+// of the attempt. The token comes early, so that it is visible also if a server shows fewer than
+// the 128 characters of sys.dm_exec_sessions. The length is in units of UTF-16, and a server
+// refuses a login with a longer name.
 func programName(app, token, description string) string {
 	const most, tokenLength = 128, 2 * 8
 	name := wording.Head(app, most-1-tokenLength, wording.UTF16) + " " + token
@@ -78,9 +78,9 @@ func programName(app, token, description string) string {
 	return wording.Head(name, most, wording.UTF16)
 }
 
-// confirmEnd makes sure that the server ends the request of a canceled attempt, and returns what is
-// known about that. acknowledged means that the driver has read the server's acknowledgment.
-// confirmEnd cuts the connection of a session that does not answer.
+// confirmEnd makes sure that the server ends the request of a canceled attempt, and returns the
+// evidence. acknowledged means that the driver has read the server's acknowledgment. confirmEnd
+// cuts the connection of a session that does not answer.
 func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool) ending {
 	ctx = context.WithoutCancel(ctx) // ctx has ended already
 	if acknowledged {
@@ -109,7 +109,7 @@ func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool)
 	}
 }
 
-// answers asks a session that has acknowledged for its ID, for at most answerWait.
+// answers asks a session that has acknowledged for its ID, and waits at most answerWait.
 func (s *session) answers(ctx context.Context) (id int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -117,9 +117,9 @@ func (s *session) answers(ctx context.Context) (id int, err error) {
 	return s.number(ctx, "SELECT @@SPID")
 }
 
-// endSession cuts the connection of a session, and polls on a second one, the witness, until the
-// session is gone. It kills the session after killAfter. The error says why the session is not
-// known to be gone.
+// endSession cuts the connection of a session, and polls on a second connection, the witness, until
+// the session has ended. It kills the session after killAfter. The error is the reason why the end
+// of the session is not known.
 func (t *attempt) endSession(ctx context.Context, s *session) (killed bool, err error) {
 	cut := sync.OnceFunc(s.discard)
 	defer cut()
@@ -135,7 +135,7 @@ func (t *attempt) endSession(ctx context.Context, s *session) (killed bool, err 
 	defer witness.close()
 	defer cutAfter(ctx, witness.wire, 0)()
 	var refused error
-	seen := false // the witness has seen the session, so that a session that it no longer finds is gone
+	seen := false // the witness has seen the session, so its absence proves its end
 	began := time.Now()
 	for wait := minPoll; ; wait = min(2*wait, maxPoll) {
 		id, err := witness.find(ctx, s.token)
@@ -178,9 +178,8 @@ var errNotSeen = errors.New("a second connection did not find it, which proves n
 	"Azure SQL Database: VIEW DATABASE STATE), " +
 	"the server's name may lead to several servers, or the session was lost before")
 
-// find looks for the session with a token and returns its ID; 0 means that it was not found.
-// (EXECUTE AS in a script may have given the session to another login, so that the login is not
-// compared.)
+// find looks for the session with a token and returns its ID; 0 means that it was not found. The
+// login is not compared, because EXECUTE AS in a script may have changed it.
 func (s *session) find(ctx context.Context, token string) (id int, err error) {
 	var row [1]driver.Value
 	err = s.row(ctx, "SELECT MAX(CONVERT(INT, s.session_id)) FROM sys.dm_exec_sessions AS s WHERE "+hasToken(token)+";", row[:])
@@ -197,7 +196,7 @@ func (s *session) find(ctx context.Context, token string) (id int, err error) {
 	}
 }
 
-// kill ends the session with a token, if it is still there. KILL takes neither a variable nor a
+// kill ends the session with a token, if it still exists. KILL takes neither a variable nor a
 // condition. The ID is looked up in the same batch, so that a session which reuses the ID is not
 // killed. KILL requires ALTER ANY CONNECTION, on Azure SQL Database KILL DATABASE CONNECTION
 // (https://learn.microsoft.com/sql/t-sql/language-elements/kill-transact-sql, "Permissions").
@@ -222,7 +221,7 @@ func hasToken(token string) string {
 	return "s.program_name LIKE N'% " + token + "%' AND s.session_id <> @@SPID"
 }
 
-// endText returns how a stopped script ended, as the second half of a sentence.
+// endText describes the end of a stopped script, as the second half of a sentence.
 func (t *attempt) endText() string {
 	if !t.sent {
 		return "the script had not been sent."

@@ -98,14 +98,14 @@ func (c *channel) Read(p []byte) (int, error) {
 // carry their length, and sending an alert would block on a server that has stopped reading.
 func (c *channel) Close() error { return c.Conn.Close() }
 
-// fail ends the channel because the driver is out of order.
+// fail ends the channel because the driver has violated the order of messages.
 func (c *channel) fail(err error) error {
 	c.stage = stageFailed
 	return &EncryptionError{Server: c.server, Err: err, text: fmt.Sprintf("connect to %s: %v", c.server, err)}
 }
 
-// refuse ends the channel because of the server's answer in a step of the negotiation. A network
-// error is returned as it is.
+// refuse ends the channel because of the server's answer in a step of the negotiation. It returns a
+// network error unchanged.
 func (c *channel) refuse(step string, err error) error {
 	c.stage = stageFailed
 	if isNetworkError(err) {
@@ -123,7 +123,8 @@ const (
 	stepHandshake = "TLS handshake"
 )
 
-// isNetworkError reports whether the connection ended, in contrast to an invalid answer.
+// isNetworkError reports whether err means that the connection ended, not that an answer was
+// invalid.
 func isNetworkError(err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") { // TLS alerts

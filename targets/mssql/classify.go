@@ -195,10 +195,10 @@ func ClassifyNumber(number int32) targets.Classification {
 	return targets.Classification{Class: targets.ClassPermanent, Number: number}
 }
 
-// unavailable are the numbers of a server that cannot serve the database, or any session, at
-// present, whatever was asked: a failover, a database that starts, a secondary replica, too much
-// load. The other retryable numbers are about one statement. 4060 and 18456 are not among them:
-// they are that of a wrong name or login as well.
+// unavailable are the numbers of a server that can serve neither the database nor a session at
+// present, whatever the request: a failover, a database that starts, a secondary replica, too much
+// load. The other retryable numbers concern one statement. 4060 and 18456 are not in the list,
+// because a wrong name or login also causes them.
 var unavailable = map[int32]bool{
 	233: true, 596: true, 615: true, 921: true, 922: true, 924: true, 926: true, 927: true, 941: true, 942: true, 952: true, 976: true,
 	979: true, 982: true, 983: true, 988: true, 3906: true, 3947: true, 3948: true, 4221: true, 6005: true,
@@ -208,26 +208,26 @@ var unavailable = map[int32]bool{
 	49977: true,
 }
 
-// refusesLogin are the numbers with which a server refuses a login and whose texts say why. The
-// texts of 18456 and 4060 do not.
+// refusesLogin are the numbers with which a server refuses a login and whose texts have the reason.
+// The texts of 18456 and 4060 do not.
 var refusesLogin = map[int32]bool{
 	18452: true, 18461: true, 18470: true, 18486: true, 18487: true, 18488: true, 33148: true, 40532: true, 40615: true,
 	40914: true, 47073: true,
 }
 
-// RefusesLogin reports whether an error number says that the server refuses the login for a reason
+// RefusesLogin reports whether an error number means that the server refuses the login for a reason
 // that its text names: a login that is locked out, disabled or of an untrusted domain, an expired
 // password, a firewall.
 func RefusesLogin(number int32) bool { return refusesLogin[number] }
 
-// inDoubt are the numbers with which a server ends a session for a reason of its own, as when it
-// gives its role up. A commit of that moment may be durable on the server that takes over, without
-// an answer: a script that ends so is Unknown (I8), if the error has the class that ends the
-// session. With a lower class, the server has gone on, and the statement has failed.
+// inDoubt are the numbers with which a server ends a session for a reason of its own, such as a
+// failover. A commit at this moment may be durable on the new primary without an answer. So a
+// script that ends with such an error is Unknown (I8), if the severity of the error ends the
+// session. With a lower severity, the session continues, and the statement has failed.
 var inDoubt = map[int32]bool{596: true, 6005: true, 40020: true, 40143: true, 40166: true, 40197: true, 40540: true, 40613: true}
 
-// Unavailable reports whether an error number says that the server cannot serve the database at
-// present, so that any other call would fail, too.
+// Unavailable reports whether an error number means that the server cannot serve the database at
+// present, so that any other call would also fail.
 func Unavailable(number int32) bool { return unavailable[number] }
 
 // Classify returns the class of an error of an attempt or a resolution. A nil error has the zero

@@ -11,7 +11,8 @@ import (
 
 // Config is the configuration of Servers. The zero value of each field means its default.
 type Config struct {
-	// Credentials are the agent's credentials; nil means none, so that no server can be reached.
+	// Credentials are the agent's credentials; nil means that there are none, and that no server
+	// can be reached.
 	Credentials *CredentialSet
 	// Encrypt is true, strict (TDS 8.0) or disable. Default: true.
 	Encrypt string
@@ -46,8 +47,8 @@ type Config struct {
 	// Entra returns the driver's connector for a credential of Microsoft Entra ID; see
 	// Logins.Connector in package azure. nil refuses such credentials.
 	Entra func(EntraLogin) (*mssqldb.Connector, error)
-	// OnLogin is told how long a login took, or took to fail, and the class of the error; empty for
-	// none. It must not block.
+	// OnLogin is called after each login or failed login, with the elapsed time and the class of
+	// the error; the class is empty for a successful login. OnLogin must not block.
 	OnLogin func(elapsed time.Duration, class targets.Class)
 }
 

@@ -23,24 +23,24 @@ import (
 // login when the context ends. It implements driver.Connector. Safe for concurrent use.
 type Connector struct {
 	inner *mssqldb.Connector
-	limit time.Duration // of one login; 0: that of the context only
+	limit time.Duration // limit of one login; 0: only the context limits it
 	guard guardConfig
-	// onLogin is Config.OnLogin; nil: none.
+	// onLogin is Config.OnLogin, or nil.
 	onLogin func(elapsed time.Duration, class targets.Class)
-	// explain adds what to do to the server's error; nil: the error says it.
+	// explain adds the remedy to an error of the server; nil adds nothing.
 	explain func(error) error
-	// generation counts the calls of Retire. A session of an earlier one is not used again.
+	// generation counts the calls of Retire. A session of an earlier generation is not used again.
 	generation atomic.Uint64
 }
 
-// Retire ends the sessions that were made before: a pool closes each of them in place of using it
-// again. Statements that run go on. It is called when a session shows that its server is no longer
-// the right one: after a failover, sessions of a former primary may live on, read old rows and
-// refuse changes (3906), or be silent, and a pool would hand out one after the other.
+// Retire retires all existing sessions: a pool closes each of them instead of using it again.
+// Running statements continue. Callers use it when a session shows that its server is no longer the
+// right one: after a failover, sessions of a former primary may survive, and return old rows,
+// refuse changes (3906), or not answer.
 func (c *Connector) Retire() { c.generation.Add(1) }
 
-// guardConfig bounds what a server may send. The zero value, for the control database, allows
-// whatever the protocol allows.
+// guardConfig bounds the data that a server may send. The zero value, for the control database,
+// allows all data that the protocol allows.
 type guardConfig struct {
 	limits tdsguard.Limits
 	rows   tdsguard.Rows
@@ -58,8 +58,8 @@ func NewConnector(dsn string, dialer mssqldb.HostDialer) (*Connector, error) {
 }
 
 // wrapConnector takes over a connector of the driver and dials through dialer; nil means TCP. A
-// channel under the driver encrypts as e says, so that the driver's own encryption must be
-// disabled. A nil e leaves encryption to the driver.
+// channel under the driver encrypts as e requires, so the driver's own encryption must be disabled.
+// If e is nil, the driver encrypts.
 func wrapConnector(inner *mssqldb.Connector, e *Encryption, dialer mssqldb.HostDialer) *Connector {
 	if dialer == nil {
 		dialer = tcpDialer{}
@@ -68,11 +68,11 @@ func wrapConnector(inner *mssqldb.Connector, e *Encryption, dialer mssqldb.HostD
 	return &Connector{inner: inner, limit: DefaultLoginTimeout}
 }
 
-// DefaultLoginTimeout is how long a connection and its login may take: 15 s, as in SqlClient.
+// DefaultLoginTimeout is the time limit for a connection and its login: 15 s, as in SqlClient.
 const DefaultLoginTimeout = 15 * time.Second
 
-// ErrLoginTimeout is the cause of a login that took too long: nothing answers, or what accepts the
-// connection is silent. Its text follows the server's name.
+// ErrLoginTimeout is the cause of a login that took too long: no server answers, or the server
+// accepts the connection and sends nothing. The text follows the server's name.
 var ErrLoginTimeout = fmt.Errorf("no answer to the login in time: %w", context.DeadlineExceeded)
 
 // Driver returns the driver, for database/sql.
@@ -111,9 +111,9 @@ func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case refused != nil:
-			return nil, refused // the driver's error has no reason
+			return nil, refused // the driver's error does not have the reason
 		}
-		err = firstServerError(err) // 4060 is followed by an 18456 that says less
+		err = firstServerError(err) // 4060 is followed by an 18456, which is less specific
 		if c.explain != nil {
 			err = c.explain(err)
 		}
@@ -125,7 +125,7 @@ func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 		return nil, fmt.Errorf("the driver made a %T", made)
 	}
 	own := &conn{Conn: inner, wire: l.last(), of: c, generation: generation}
-	if !inTime { // the context ended while the login succeeded, and the wires are cut
+	if !inTime { // the context ended during the login, and the wires are cut
 		_ = own.Close()
 		return nil, context.Cause(ctx)
 	}
@@ -137,12 +137,12 @@ type conn struct {
 	*mssqldb.Conn
 	wire       *wire // nil if the dialer was not used
 	of         *Connector
-	generation uint64 // of the connector when the login began
+	generation uint64 // generation of the connector when the login began
 	unanswered bool   // it is not known whether a transaction is open
 }
 
-// BeginTx implements driver.ConnBeginTx. After an error, as of a context that ends meanwhile, the
-// transaction may have begun, and the session is not used again.
+// BeginTx implements driver.ConnBeginTx. After an error, for example because a context has ended,
+// the transaction may have begun, and the session is not used again.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	tx, err := c.Conn.BeginTx(ctx, opts)
 	if err != nil {
@@ -171,11 +171,11 @@ func (t *transaction) Rollback() error {
 }
 
 // IsValid implements driver.Validator: a pool closes a session that is retired, or whose server has
-// refused a change because the database is read-only there, in place of keeping it.
+// refused a change because the database is read-only.
 func (c *conn) IsValid() bool { return !c.retired() && c.Conn.IsValid() }
 
-// ResetSession implements driver.SessionResetter. A pool that meets ErrBadConn takes another
-// session, and nothing was sent on this one.
+// ResetSession implements driver.SessionResetter. After ErrBadConn, a pool takes another session;
+// nothing was sent on this one.
 func (c *conn) ResetSession(ctx context.Context) error {
 	if c.retired() {
 		return driver.ErrBadConn
@@ -188,8 +188,8 @@ func (c *conn) retired() bool {
 	return c.unanswered || c.generation != c.of.generation.Load() || c.wire.readOnly()
 }
 
-// Close ends the session. The driver's Close returns its buffers to a pool while a goroutine of the
-// driver may still read into them, so that reading ends first.
+// Close ends the session. It ends reading first, because the driver's Close returns buffers to a
+// pool while a goroutine of the driver may still read into them.
 func (c *conn) Close() error {
 	c.wire.stopReading()
 	return c.Conn.Close()
@@ -209,8 +209,8 @@ func wireOf(pooled *sql.Conn) (w *wire) {
 // loginKey is the context key of the login that a dial belongs to.
 type loginKey struct{}
 
-// maxRedirects is how many connections one login may make. A server of Azure SQL Database redirects
-// once.
+// maxRedirects is the largest number of connections of one login. A server of Azure SQL Database
+// redirects once.
 const maxRedirects = 8
 
 var errRedirects = fmt.Errorf("the server redirects in a circle: %d connections in one login", maxRedirects)
@@ -233,7 +233,7 @@ func (l *login) add(w *wire) {
 	}
 }
 
-// full reports whether the login has made as many connections as it may.
+// full reports whether the login has reached the limit of connections.
 func (l *login) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -281,11 +281,11 @@ func (l *login) last() *wire {
 // loginDialer encrypts its connections, and registers them with the login of its context.
 type loginDialer struct {
 	mssqldb.HostDialer
-	encryption *Encryption // nil: encryption of the driver
+	encryption *Encryption // nil: the driver encrypts
 }
 
-// DialContext dials and wraps the connection into a wire. The driver passes the host as named by
-// the connection string or by a redirecting server; the certificate must be for this name.
+// DialContext dials and wraps the connection into a wire. The driver passes the host of the
+// connection string or of a redirect; the certificate must be for this name.
 func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	l, _ := ctx.Value(loginKey{}).(*login)
 	if l == nil {
@@ -298,7 +298,7 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 	if err != nil {
 		return nil, err
 	}
-	if d.encryption != nil && network == "tcp" { // UDP is the question for the port of an instance
+	if d.encryption != nil && network == "tcp" { // UDP is for the port of an instance
 		c = newChannel(c, d.encryption, addr)
 	}
 	w := newWire(c, l.guard)
@@ -310,24 +310,24 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 }
 
 // tcpDialer is the HostDialer for TCP. It resolves names under the context, at each dial, so that a
-// name that moves is followed. It does not wait for one address of a name before it tries the next:
-// the name of a listener in several subnets has an address in each, of which one answers (what
-// SqlClient calls MultiSubnetFailover). net.Dialer waits for half of the login's time there.
+// changed name is followed. It dials the addresses of a name in parallel, dialApart apart: the name
+// of a listener in several subnets has an address in each, and one of them answers (SqlClient calls
+// this MultiSubnetFailover). net.Dialer would wait for half of the login's time.
 type tcpDialer struct{}
 
 const (
-	// tcpIdle, tcpProbe and tcpProbes are the TCP keep-alive probes, which detect after 75 s that a
-	// server has vanished while a script runs silently. The first wait is the driver's default;
-	// Go's interval and number would take five minutes.
+	// tcpIdle, tcpProbe and tcpProbes configure TCP keep-alive, which detects after 75 s that a
+	// server has vanished while a script is silent. The first wait is the driver's default; with
+	// Go's interval and number, detection would take five minutes.
 	tcpIdle, tcpProbe, tcpProbes = 30 * time.Second, 5 * time.Second, 9
-	// dialApart is how long an address of a name may take before the next one is tried beside it:
-	// a server that answers at once gets one connection. It is the delay of net.Dialer.
+	// dialApart is the time after which the next address of a name is dialed in parallel. A server
+	// that answers within it gets one connection. It is the delay of net.Dialer.
 	dialApart = 300 * time.Millisecond
-	// maxAddresses is how many addresses of a name are tried; SqlClient tries 64.
+	// maxAddresses is the number of addresses of a name that are dialed; SqlClient also dials 64.
 	maxAddresses = 64
 )
 
-// DialContext dials.
+// DialContext dials the addresses of the host.
 func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: tcpIdle, Interval: tcpProbe, Count: tcpProbes}}
 	host, port, err := net.SplitHostPort(addr)
@@ -343,9 +343,9 @@ func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Con
 	})
 }
 
-// dialApartly dials the addresses in their order, each when the one before has failed or has taken
-// dialApart, and returns the first connection. The others are closed. If all fail, the error is
-// that of the first address.
+// dialApartly dials the addresses in order, each when the address before has failed or has taken
+// dialApart, and returns the first connection. It closes the others. If all fail, the error is that
+// of the first address.
 func dialApartly(
 	ctx context.Context, addresses []string, dial func(ctx context.Context, address string) (net.Conn, error),
 ) (net.Conn, error) {
@@ -379,7 +379,7 @@ func dialApartly(
 				go func() { // ends soon: dialing has ended
 					for ; ended < begun; ended++ {
 						if late := <-answers; late.conn != nil {
-							_ = late.conn.Close() // not used yet
+							_ = late.conn.Close() // it was not used
 						}
 					}
 				}()
@@ -401,9 +401,9 @@ func dialApartly(
 // HostName is required by mssqldb.HostDialer. The empty name means the network of this machine.
 func (tcpDialer) HostName() string { return "" }
 
-// wire is the connection under a session as the driver sees it: TDS in plain text, because the
-// channel underneath encrypts. It passes on what the guard accepts, and records the first error.
-// The driver's message queue reports no error when the connection ends between two packets.
+// wire is the connection under a session in the driver's view: TDS in plain text, because the
+// channel underneath encrypts. It passes on the data that the guard accepts, and records the first
+// error. The driver's message queue reports no error when the connection ends between two packets.
 type wire struct {
 	net.Conn
 	guard   *tdsguard.Guard   // nil: the stream is not readable TDS
@@ -458,7 +458,7 @@ func (w *wire) stopReading() {
 	w.stopped = true
 }
 
-// setRows sets the treatment of rows from now on.
+// setRows sets how the guard treats rows from now on.
 func (w *wire) setRows(rows tdsguard.Rows) {
 	if w != nil && w.guard != nil {
 		w.guard.SetRows(rows)
@@ -480,7 +480,7 @@ func (w *wire) droppedErrors() int {
 	return w.guard.DroppedErrors()
 }
 
-// fail breaks the wire for a reason of the agent.
+// fail breaks the wire with an error of the agent.
 func (w *wire) fail(err error) {
 	w.recordError(err)
 	w.abort()
@@ -490,8 +490,8 @@ func (w *wire) fail(err error) {
 var attention = [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0}
 
 // cancel sends an attention after a limit was exceeded and drops the remaining data. It reports
-// whether the server acknowledged the attention within grace. The driver no longer uses the
-// connection.
+// whether the server acknowledged the attention within grace. The driver does not use the
+// connection after it.
 func (w *wire) cancel(grace time.Duration) bool {
 	w.reading.Lock()
 	defer w.reading.Unlock()
@@ -519,8 +519,8 @@ func (w *wire) spid() int {
 // false for a nil wire, and when the driver itself encrypts.
 func (w *wire) readOnly() bool { return w != nil && w.guard != nil && w.guard.ReadOnly() }
 
-// unexplained returns errUnexplained if the latest answer has a failure without an error, else nil.
-// It is nil for a nil wire, and when the driver itself encrypts.
+// unexplained returns errUnexplained if the latest answer has a failure without an error, otherwise
+// nil. It is nil for a nil wire, and when the driver itself encrypts.
 func (w *wire) unexplained() error {
 	if w != nil && w.guard != nil && w.guard.Unexplained() {
 		return errUnexplained
@@ -538,8 +538,7 @@ func (w *wire) address() string {
 
 // Write counts the bytes and records the error. An attention that cannot be sent counts as sent,
 // and breaks the wire: without an attention the driver would leave the rest of the answer unread,
-// and its reading goroutine would wait for a reader forever
-// (.github/upstream/go-mssqldb-abandoned-reader.md).
+// and its reading goroutine would block forever (.github/upstream/go-mssqldb-abandoned-reader.md).
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {
 		w.guard.Wrote(p)
@@ -583,15 +582,15 @@ func (w *wire) abort() {
 	w.account.Close() // ends a wait for memory
 }
 
-// isRefusal reports whether err is the guard's.
+// isRefusal reports whether err is an error of the guard.
 func isRefusal(err error) bool {
 	var violation *tdsguard.Violation
 	var exceeded *tdsguard.Exceeded
 	return errors.As(err, &violation) || errors.As(err, &exceeded)
 }
 
-// state returns the bytes written so far and the error that broke the wire, or nil. A nil wire has
-// neither.
+// state returns the bytes written so far and the error that broke the wire, or nil. For a nil wire,
+// both are zero.
 func (w *wire) state() (written int64, broken error) {
 	if w == nil {
 		return 0, nil

@@ -23,11 +23,11 @@ const (
 	// KindDefault tries the environment, workload identity, managed identity and a developer's
 	// sign-in, in the order of Azure's DefaultAzureCredential.
 	KindDefault CredentialKind = "Default"
-	// KindWindows is a Windows account: with Kerberos by a keytab, a credential cache or a
-	// password, or, on Windows without any of these, the account of the process itself (SSPI).
+	// KindWindows is a Windows account. It logs in by Kerberos with a keytab, a credential cache or
+	// a password, or, on Windows without any of these, as the account of the process (SSPI).
 	KindWindows CredentialKind = "Windows"
-	// KindWindowsNTLM is a Windows account with a password, by NTLM. It is used only if it is
-	// named, because NTLM does not identify the server.
+	// KindWindowsNTLM is a Windows account with a password, by NTLM. It is never a default, because
+	// NTLM does not identify the server.
 	KindWindowsNTLM CredentialKind = "WindowsNTLM"
 )
 
@@ -61,13 +61,13 @@ type Credential struct {
 	// Kerberos has further settings of KindWindows.
 	Kerberos Kerberos
 
-	// password returns a password that was given by value; nil means that Secret is read. It is a
+	// password returns the password of a LoginCredential; nil means that Secret is read. It is a
 	// function so that printing a Credential does not show the password.
 	password func() string
 }
 
 // LoginCredential returns a SqlLogin whose password is in memory, such as the login that an
-// embedded server has made for targets.
+// embedded server has created for targets.
 func LoginCredential(name, user, password string, servers ...string) Credential {
 	return Credential{
 		Name: name, Servers: servers, Kind: KindSQLLogin, User: user,
@@ -119,7 +119,7 @@ func (c Credential) Validate() error {
 	case c.Secret != "" && !needsSecret && c.Kind != "" && c.Kind != KindWindows:
 		errs = append(errs, fmt.Errorf("a %s has no secret", c.Kind))
 	case c.Secret != "" && !secretref.IsReference(c.Secret):
-		// The text may be the secret itself and is not repeated.
+		// The text may be the secret itself, so the error does not repeat it.
 		errs = append(errs, errors.New("invalid secret: want a reference, env:NAME or file:PATH, not the secret itself"))
 	}
 	if len(errs) == 0 {
@@ -140,7 +140,7 @@ func (c Credential) secret() (string, error) {
 	return secret, nil
 }
 
-// credentialError returns the error of a credential. Nothing was sent.
+// credentialError returns an error about a credential, before anything was sent.
 func credentialError(name string, err error) error {
 	return &targets.ConfigError{Subject: fmt.Sprintf("credential %q", name), Err: err}
 }
@@ -158,11 +158,11 @@ type CredentialSet struct {
 }
 
 // StoredLogin returns the SQL login of a credential that is stored elsewhere; found is false if
-// there is none of this name. It is called at each login, and safe for concurrent use.
+// there is none of this name. It is called at each login, and must be safe for concurrent use.
 type StoredLogin func(name string) (user, password string, found bool, err error)
 
-// WithStored returns a set that also has the stored logins, for names that s does not have. Who
-// stores a login does not decide where it is sent: it is sent only to servers that match a pattern.
+// WithStored returns a set that also has the stored logins, for names that s does not have. Stored
+// logins are sent only to servers that match a pattern of servers, whoever stored them.
 func (s *CredentialSet) WithStored(stored StoredLogin, servers ...string) (*CredentialSet, error) {
 	for _, pattern := range servers {
 		if _, err := parsePattern(pattern); err != nil {
@@ -211,7 +211,8 @@ func (s *CredentialSet) Names() []string {
 	return names
 }
 
-// errNoDefault is the error of a step or member that names no credential when there is no default.
+// errNoDefault is the error for a step or member that names no credential, without a default
+// credential.
 var errNoDefault = errors.New("neither the step or member nor the agent names a credential: " +
 	"give the agent --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, " +
 	"or set targets.default_credential in its configuration file " +

@@ -3,12 +3,10 @@
 // batches, collects messages and rows, cancels, and classifies errors.
 //
 // [Servers] opens sessions with the agent's credentials. [Resolver] lists the databases of a target
-// group. [Runner.Run] makes one attempt of a script on one database. DESIGN.md has the protocol of
-// an attempt, of its cancellation, and the limits that a hostile server meets.
+// group. [Runner.Run] makes one attempt of a script on one database. DESIGN.md describes an
+// attempt, its cancellation, and the limits for a hostile server.
 //
-// Common mistakes:
-//
-//   - To assume that an attempt which ended with an error had no effect. A script that was sent may
-//     have done anything; see package targets.
-//   - To use the login of the control database on targets. Targets have credentials of their own.
+// An attempt that ended with an error may have had an effect: a script that was sent may have done
+// anything (see package targets). The login of the control database is never used on targets, which
+// have credentials of their own.
 package mssql

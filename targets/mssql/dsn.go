@@ -30,7 +30,7 @@ type DSN struct {
 	// Encryption is the result of encrypt, TrustServerCertificate, certificate, serverCertificate,
 	// hostNameInCertificate, tlsmin and certificate_sha256.
 	Encryption Encryption
-	// loginTimeout is "connection timeout"; 0: none is given.
+	// loginTimeout is "connection timeout"; 0 means that none is given.
 	loginTimeout time.Duration
 }
 
@@ -63,17 +63,17 @@ func ParseDSN(text string) (DSN, error) {
 	return d, nil
 }
 
-// ownDefaults changes the driver's settings that would change answers or end statements.
+// ownDefaults replaces the driver's settings that would change answers or end statements.
 func (d *DSN) ownDefaults() {
 	p := &d.Params
-	// As in SqlClient, "connection timeout" is about the login. The driver sets a deadline for each
-	// read by it, which would end every statement that is silent for so long, and would undo the
-	// deadline by which a wire is cut. Azure's portal writes "Connection Timeout=30" into its
-	// connection strings.
+	// As in SqlClient, "connection timeout" limits the login. The driver uses it as the deadline of
+	// each read, which would end every statement that is silent for so long, and would replace the
+	// deadline that cuts a wire. Azure's portal writes "Connection Timeout=30" into its connection
+	// strings.
 	d.loginTimeout, p.ConnTimeout = p.ConnTimeout, 0
 	if _, given := p.Parameters[msdsn.DialTimeout]; !given {
 		if p.DialTimeout = -1; p.FailOverPartner != "" { // the limit of the connector covers dialing
-			p.DialTimeout = d.loginLimit() / 3 // a first server that does not answer leaves time for the partner
+			p.DialTimeout = d.loginLimit() / 3 // leaves time for the partner if the first server does not answer
 		}
 	}
 	// The procedures return instants in UTC and identifiers in the server's order of bytes, and no
@@ -81,7 +81,7 @@ func (d *DSN) ownDefaults() {
 	p.Encoding, p.ColumnEncryption = msdsn.EncodeParameters{Timezone: time.UTC}, false
 }
 
-// loginLimit returns how long a login may take.
+// loginLimit returns the time limit of a login.
 func (d DSN) loginLimit() time.Duration { return cmp.Or(d.loginTimeout, DefaultLoginTimeout) }
 
 // bareHost removes the brackets of an IPv6 address. The driver leaves them in place when no port
@@ -111,8 +111,8 @@ func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 	return c
 }
 
-// EntraConnector returns a connector for d that logs in as entra says. User and password of d are
-// not sent.
+// EntraConnector returns a connector for d that logs in with login. User and password of d are not
+// sent.
 func (d DSN) EntraConnector(login EntraLogin, entra func(EntraLogin) (*mssqldb.Connector, error)) (*Connector, error) {
 	login.Params = withoutTLS(d.Params)
 	login.Params.User, login.Params.Password = "", ""
@@ -136,7 +136,7 @@ func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 		p.Encryption = msdsn.EncryptionRequired
 	}
 	p.TLSConfig, p.TrustServerCertificate = e.tlsConfig(p.Host), e.Unverified()
-	p.HostInCertificateProvided = e.hostName != "" // without it a redirect changes the name
+	p.HostInCertificateProvided = e.hostName != "" // without this, a redirect would change the name
 	return p
 }
 
@@ -144,7 +144,7 @@ func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 // channel binding ("epa enabled") binds the login to the driver's own TLS connection.
 func (d DSN) needsDriverTLS() bool {
 	name, err := authenticatorOf(d.Params, runtime.GOOS)
-	binds := err == nil && (name == sspiAuthenticator || name == ntlmAuthenticator) // Kerberos has no binding
+	binds := err == nil && (name == sspiAuthenticator || name == ntlmAuthenticator) // Kerberos has no channel binding
 	return d.Params.EpaEnabled && binds && d.Encryption.mode != encryptDisable
 }
 

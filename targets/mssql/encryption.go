@@ -73,7 +73,7 @@ func (e Encryption) Unverified() bool { return e.mode == encryptTrue && e.trust 
 type Weakness struct {
 	// Servers is the name or pattern of the servers that the setting is for.
 	Servers string
-	// Setting is the setting as written.
+	// Setting is the setting in the form of the configuration.
 	Setting string
 	// Text names the danger and the remedy in a few words.
 	Text string
@@ -282,7 +282,7 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 	case errors.As(err, &invalid):
 		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin,
 			server, seen, invalid)
-	case strings.Contains(err.Error(), "negative serial number"): // Go cannot parse such certificates
+	case strings.Contains(err.Error(), "negative serial number"): // Go cannot parse a certificate with a negative serial number
 		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates "+
 			"that SQL Server 2017 and 2019 create for themselves: give the server another, "+
 			"or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
@@ -310,8 +310,8 @@ func certificateNames(c *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// readCertificates reads the certificates of a file as go-mssqldb does: all of a .pem, one of a
-// .der.
+// readCertificates reads the certificates of a file as go-mssqldb does: all certificates of a .pem
+// file, and the one of a .der file.
 func readCertificates(path string) ([]*x509.Certificate, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -19,9 +19,10 @@ type endpoint struct {
 	// host is a name in lower case without a trailing dot, or an IP address in its usual form,
 	// without brackets.
 	host string
-	// instance is in lower case. It is empty when a port is given, because the port decides then.
+	// instance is in lower case. It is empty when a port is given, because the port takes
+	// precedence.
 	instance string
-	// port is 0 when the host's SQL Server Browser must be asked for the port of the instance.
+	// port is 0 when the host's SQL Server Browser must be queried for the port of the instance.
 	port uint16
 }
 
@@ -31,8 +32,8 @@ const (
 )
 
 // parseEndpoint parses a server name in SqlClient's form: host, host\instance or host,port,
-// optionally after tcp:. It refuses SqlClient's other protocols (np:, lpc:, admin:), because they
-// reach other places than the patterns of a credential describe.
+// optionally after tcp:. It refuses SqlClient's other protocols (np:, lpc:, admin:), because the
+// patterns of a credential do not describe their endpoints.
 func parseEndpoint(server string) (endpoint, error) {
 	host, instance, port, err := targets.SplitServer(server)
 	if err != nil {
@@ -79,8 +80,8 @@ func parsePattern(text string) (pattern, error) {
 }
 
 // covers reports whether p covers e. While the port of an instance is not known, every pattern with
-// a port covers it; covers must be called again with the port that the SQL Server Browser named,
-// before it is dialed.
+// a port covers it; covers must be called again with the port that the SQL Server Browser returned,
+// before this port is dialed.
 func (p pattern) covers(e endpoint) bool {
 	if !p.coversHost(e.host) || p.instance != "" && !targets.MatchGlob(p.instance, e.instance) {
 		return false
@@ -108,16 +109,16 @@ func (c Credential) covers(e endpoint) bool {
 	})
 }
 
-// boundDialer dials only what its credential may be sent to. The port that the SQL Server Browser
-// names for an instance, and the server that a redirect names, are not in the target group and are
-// checked here.
+// boundDialer dials only servers to which its credential may be sent. It also checks the port that
+// the SQL Server Browser returns for an instance, and the server of a redirect, which are not in
+// the target group.
 type boundDialer struct {
 	mssqldb.HostDialer
 	credential Credential
-	first      endpoint // the server as named by the target group
+	first      endpoint // the server in the target group
 }
 
-// DialContext dials addr if the credential covers it. A refused name is not even resolved.
+// DialContext dials addr if the credential covers it. A refused name is not resolved.
 func (d boundDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -28,7 +28,8 @@ var errConnectionLost = errors.New("connection lost")
 // errUnexplained means that a statement has failed, and that the server has sent no error about it.
 // SqlClient reports such an answer as "A severe error occurred on the current command", also of
 // severity 11 (TdsParser, "Surface exception for DONE_ERROR in the case we did not receive an error
-// token"); CREATE DATABASE, for example, answers so when another session creates the same database.
+// token"). For example, CREATE DATABASE has this answer when another session creates the same
+// database.
 var errUnexplained = errors.New("the server says that a statement has failed, and sent no error message")
 
 // limitError means that a target exceeded a limit while a script ran.

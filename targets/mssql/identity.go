@@ -22,8 +22,8 @@ type Instance struct {
 	// Database is DB_NAME().
 	Database string
 	// GUID is service_broker_guid in sys.databases. A database keeps it when its server changes
-	// (availability group, restore), and so do copies of the database. Empty or all zeros means
-	// unknown.
+	// (availability group, restore), and copies of the database have it, too. Empty or all zeros
+	// means unknown.
 	GUID string
 }
 
@@ -38,8 +38,8 @@ func (i Instance) hasGUID(guid string) bool {
 	return i.GUID != "" && i.GUID != noGUID && targets.FoldName(guid) == targets.FoldName(i.GUID)
 }
 
-// matches reports whether i has this name and GUID. The name must be the same in any case, because
-// copies of a database share its GUID.
+// matches reports whether i has this name and GUID. The names are compared without case. They must
+// be equal, because copies of a database share its GUID.
 func (i Instance) matches(server, database, guid string) bool {
 	return i.known() && targets.FoldName(i.Database) == targets.FoldName(database) &&
 		(targets.FoldName(i.Server) == targets.FoldName(server) || i.hasGUID(guid))
@@ -58,8 +58,8 @@ var (
 	identityControlText                = withoutComments(identityControlFile)
 )
 
-// comment matches a comment of a query of the agent with the white space before it, and with its
-// line if there is nothing else. No such query has two hyphens elsewhere.
+// comment matches a comment in a query of the agent, with the white space before it, or with its
+// whole line if the line has nothing else. No such query has two hyphens elsewhere.
 var comment = regexp.MustCompile(`(?m)^[ \t]*--.*\n|[ \t]+--.*$`)
 
 // withoutComments returns a query of the agent without its comments.
@@ -86,12 +86,12 @@ func (s *session) identify(ctx context.Context, control Instance) (id identity, 
 	return id, scan(row[:], &id.spid, &id.server, &id.database, &id.hasSchema, &id.mayEnter, &id.edition)
 }
 
-// identifyDatabase asks for what depends on the session's database. The rest is that of a session
-// with the same credential on another database of the server.
+// identifyDatabase queries only the values that depend on the session's database. The other values
+// are those of a session with the same credential on another database of the server.
 //
-// The rights to impersonate or to change logins are those of the login, and a credential that is a
-// contained user of one database may be a login in another. HAS_DBACCESS is therefore asked again:
-// it is about this session.
+// The rights to impersonate or to change logins are those of the login. A credential that is a
+// contained user of one database may be a login in another. HAS_DBACCESS is therefore queried again
+// for this session.
 func (s *session) identifyDatabase(ctx context.Context, control Instance, of identity) (id identity, err error) {
 	var row [3]driver.Value
 	if err := s.row(ctx, control.expand(identityDatabaseText), row[:]); err != nil {
@@ -129,8 +129,8 @@ func (i Instance) expand(question string) string {
 	return Expand(question, Variables{"control_name": StringValue(i.Database)})
 }
 
-// hasControl asks a session's server whether it has the control database. seen is false if the
-// login could not see it.
+// hasControl queries whether a session's server has the control database. seen is false if the
+// login cannot see it.
 func (s *session) hasControl(ctx context.Context, control Instance) (has, seen bool, err error) {
 	var row [2]driver.Value
 	if err := s.row(ctx, control.expand(identityControlText), row[:]); err != nil {
@@ -147,10 +147,10 @@ func (s *session) hasControl(ctx context.Context, control Instance) (has, seen b
 // systemDatabases are the databases that every server has.
 var systemDatabases = []string{"master", "tempdb", "model", "msdb"}
 
-// refusal returns why a session must not run text of a job's author (I13); empty means that it may.
-// The server's own name decides, not the name by which it was reached. An uncertain case is
-// refused. hasControl reports whether the server has the database i, and whether the login could
-// see it.
+// refusal returns the reason why a session must not run text of a job's author (I13); empty means
+// that it may. The server's own name decides, not the name by which it was reached. An uncertain
+// case is refused. hasControl reports whether the server has the database i, and whether the login
+// could see it.
 func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err error)) (string, error) {
 	name := targets.FoldName(id.database)
 	sameName, system := name == targets.FoldName(i.Database), slices.Contains(systemDatabases, name)
@@ -186,13 +186,13 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 }
 
 // admit refuses a session on which text of a job's author would have rights on the control
-// database. It returns what it learned of the session: at least the edition. admit costs one round
-// trip, which replaces the one for the session ID. It costs a second one if the database or the
-// login is suspect and the server's name differs from that of the control database's server.
+// database. It returns the identity of the session: at least the edition. admit costs one round
+// trip, which replaces the round trip for the session ID. It costs a second one if the database or
+// the login is suspect and the server's name differs from that of the control database's server.
 //
 // An admission is remembered for admissionTime by the address that was finally dialed, so that a
-// DNS change leads to a new check. A refusal is not remembered. Most of the answer is the same for
-// all databases of a server. For a further database, admit asks only for the rest.
+// DNS change leads to a new check. A refusal is not remembered. Most values are the same for all
+// databases of a server. For a further database, admit queries only the others.
 func (s *Servers) admit(ctx context.Context, sess *session, server, database, credential string) (id identity, err error) {
 	if credential == "" {
 		credential = targets.DefaultCredential
@@ -234,8 +234,8 @@ func (s *Servers) admit(ctx context.Context, sess *session, server, database, cr
 	return id, nil
 }
 
-// editionOf returns the edition of a session's server, where admit is not used. It is remembered
-// like an admission.
+// editionOf returns the edition of a session's server if admit is not used. It is remembered like
+// an admission.
 func (s *Servers) editionOf(ctx context.Context, sess *session, server, credential string) (int, error) {
 	key := admissionKey{sess.wire.address(), targets.FoldName(server), targets.FoldName(credential)}
 	if known, found := s.admitted.find(key, ""); found {
@@ -253,30 +253,30 @@ func (s *Servers) editionOf(ctx context.Context, sess *session, server, credenti
 type admissions struct {
 	mu        sync.Mutex
 	servers   map[admissionKey]*admission
-	databases int // of all servers
+	databases int // databases of all servers
 }
 
-// admissionKey identifies equivalent sessions, but for their database. All names are folded.
+// admissionKey identifies equivalent sessions on the databases of a server. All names are folded.
 type admissionKey struct{ address, server, credential string }
 
-// admission is what is remembered of a server. It ends as a whole, so that no answer about the
-// server or the login is older than admissionTime.
+// admission is the remembered identity of a server. It expires as a whole, so that no value about
+// the server or the login is older than admissionTime.
 type admission struct {
 	since     time.Time
 	id        identity
-	databases map[string]struct{} // admitted ones, folded
+	databases map[string]struct{} // admitted databases, folded
 }
 
 const (
-	// admissionTime is how long an admission is valid. A login that is granted access, and an
-	// address that a cluster moves, are noticed after this time.
+	// admissionTime is how long an admission is valid. A new right of a login, and an address that
+	// a cluster moves, are detected after this time.
 	admissionTime = 30 * time.Second
 	// maxAdmissions bounds the memory of admissions, in databases.
 	maxAdmissions = 20_000
 )
 
-// find returns what is known of a server, and whether the database is admitted. The identity is
-// that of a session on any database; it is zero if nothing is known.
+// find returns the remembered identity of a server, and whether the database is admitted. The
+// identity is that of a session on any database; it is zero if none is remembered.
 func (a *admissions) find(k admissionKey, database string) (id identity, admitted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -291,7 +291,7 @@ func (a *admissions) find(k admissionKey, database string) (id identity, admitte
 }
 
 // add remembers that a database is admitted. The identity of a server is that of its first session.
-// A further database, whose identity comes in part from what is remembered, is forgotten with it.
+// A further database, whose identity is partly remembered, expires together with the first.
 func (a *admissions) add(k admissionKey, database string, id identity, further bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -333,16 +333,16 @@ type Principal struct {
 	Login, User string
 	// SysAdmin means that the login is a member of the server role sysadmin.
 	SysAdmin bool
-	// ByGroup means that the login has no user of its own in the database, but a group of Windows
-	// or Microsoft Entra ID has whose member it is. User is the login's name then.
+	// ByGroup means that the login has no user of its own in the database, but is a member of a
+	// group of Windows or Microsoft Entra ID that has one. User is then the login's name.
 	ByGroup bool
 	// AzureDatabase means that the server is Azure SQL Database, where a session stays in its
 	// database, and an administrator of the server is dbo in each.
 	AzureDatabase bool
 }
 
-// Principal logs in to a database with a credential and returns its identity there. It checks
-// nothing else and runs no text of an author. When the login is refused, the error is the server's:
+// Principal logs in to a database with a credential and returns its identity there. It makes no
+// other check and runs no text of an author. When the login is refused, the error is the server's:
 // of ClassAuth, or error 4060.
 func (s *Servers) Principal(ctx context.Context, server, database, credential string) (v Principal, err error) {
 	sess, err := s.open(ctx, server, database, credential, "")
@@ -352,7 +352,7 @@ func (s *Servers) Principal(ctx context.Context, server, database, credential st
 	defer sess.close()
 	defer cutAfter(ctx, sess.wire, 0)()
 	var row [5]driver.Value
-	// Everybody sees the own user.
+	// Every user sees itself.
 	// https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql
 	const query = "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT), " +
 		"CAST(SERVERPROPERTY('EngineEdition') AS INT), (SELECT COUNT(*) FROM sys.database_principals AS p WHERE p.name = USER_NAME());"

@@ -13,7 +13,7 @@ import (
 // nvarchar has 2 bytes.
 type AnswerLimits struct {
 	// ValueBytes bounds a value that goes to an output table; default 8 MB. Other values have no
-	// limit, and cost no memory.
+	// limit, because they use no memory.
 	ValueBytes int64
 	// RowBytes bounds a row that goes to an output table; default 8 MB.
 	RowBytes int64

@@ -324,7 +324,6 @@ const maxPairs = 64
 // errCertificate does not repeat the text.
 var errCertificate = errors.New("invalid certificate: want PEM texts of a certificate and of its private key")
 
-// parse parses a certificate and its key.
 func (p *pairCache) parse(certificate, key string) (*tls.Certificate, error) {
 	id := sha256.Sum256([]byte(certificate + "\x00" + key))
 	pair, _, err := p.parsed.Get(context.Background(), id, func(context.Context) (*tls.Certificate, int, error) {

@@ -239,7 +239,6 @@ type hostPattern struct{ host, port string }
 
 var errHostPattern = errors.New("want host or host:port, in which * stands for any run of characters")
 
-// parseHostPattern parses a pattern of hosts.
 func parseHostPattern(text string) (hostPattern, error) {
 	fault := fmt.Errorf("invalid host pattern %q: %w", text, errHostPattern)
 	if strings.TrimSpace(text) == "" || strings.ContainsAny(text, "/@?#\\, ;") ||

@@ -133,7 +133,6 @@ func (c Config) entries() (map[string]*entry, error) {
 	return all, errors.Join(faults...)
 }
 
-// check reports the faults of one entry.
 func (e Entry) check(fault func(member, format string, args ...any)) *entry {
 	checked := &entry{Entry: e}
 	if !entryName.MatchString(e.Name) {

@@ -85,7 +85,6 @@ func (t *attempt) removeLeft(path string) error {
 	}
 }
 
-// remove removes the directory.
 func (d directory) remove() error {
 	err := os.RemoveAll(d.path)
 	if d.lock != nil {

@@ -172,7 +172,6 @@ func plainText(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-// numberOf returns the number that a value is.
 func numberOf(v driver.Value) (*big.Rat, bool) {
 	switch v := v.(type) {
 	case int64:

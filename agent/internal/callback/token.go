@@ -1,5 +1,5 @@
-// Package callback has the tokens and URLs with which endpoints report: the agent makes them, and
-// the receivers of package callbacks read them.
+// Package callback creates and parses the tokens and URLs of callbacks. The agent creates them;
+// package callbacks reads them.
 package callback
 
 import (

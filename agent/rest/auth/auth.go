@@ -268,7 +268,6 @@ func (i Instance) issuing(keys *signing.Keys) issuer.Instance {
 	return one
 }
 
-// addGrants adds the grants.
 func (a *Auth) addGrants(f *faults, cfg Config) {
 	named := slices.DeleteFunc(append(slices.Clone(a.arm.issuers), a.sap.issuers...), func(t trusted) bool { return t.Name == "" })
 	armNamed := len(cfg.Issuers) > 0 && cfg.Issuers[0].Name != ""

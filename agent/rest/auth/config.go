@@ -320,7 +320,6 @@ func (i Instance) check() error {
 	return errors.Join(f.errs...)
 }
 
-// readKeys reads the signing keys of an instance.
 func (i Instance) readKeys() (*signing.Keys, error) { return signing.Read(i.SigningKeys) }
 
 // NeedsClientCA reports whether the configuration names client certificates. They identify nobody

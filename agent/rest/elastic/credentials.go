@@ -47,26 +47,12 @@ const (
 func (s *Surface) credentialOperations() []rest.Operation {
 	one := reflect.TypeFor[credentialView]()
 	return []rest.Operation{
-		{
-			ID: "JobCredentials_ListByAgent", Method: http.MethodGet, Path: credentialPath, Role: rest.RoleReader, Handle: s.listCredentials,
-			Summary: "Lists the stored credentials of a job agent.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[credentialView]]()},
-		},
-		{
-			ID: "JobCredentials_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: credentialPath + "/{credential}", Role: rest.RoleReader,
-			Handle: s.getCredential, Summary: "Gets a stored credential, without its password.",
-			Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobCredentials_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
-			Handle: s.putCredential, Summary: "Creates or replaces a credential. Its password is stored sealed for the agents.",
-			Body: reflect.TypeFor[credentialInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobCredentials_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: credentialPath + "/{credential}", Role: rest.RoleAdmin,
-			Handle: s.deleteCredential, Summary: "Deletes a stored credential.",
-			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
+		s.get("JobCredentials_ListByAgent", credentialPath, (*place).listCredentials,
+			"Lists the stored credentials of a job agent.", reflect.TypeFor[list[credentialView]](), pageParameters...),
+		versioned(s.get("JobCredentials_Get", credentialPath+"/{credential}", (*place).getCredential, "Gets a stored credential, without its password.", one)),
+		versioned(s.change(http.MethodPut, "JobCredentials_CreateOrUpdate", credentialPath+"/{credential}", rest.RoleAdmin, (*place).putCredential,
+			"Creates or replaces a credential. Its password is stored sealed for the agents.", reflect.TypeFor[credentialInput](), one, http.StatusCreated)),
+		versioned(s.delete("JobCredentials_Delete", credentialPath+"/{credential}", rest.RoleAdmin, (*place).deleteCredential, "Deletes a stored credential.")),
 	}
 }
 
@@ -77,15 +63,11 @@ func (p *place) credentialView(c controldb.Credential) credentialView {
 	return v
 }
 
-func (s *Surface) listCredentials(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "credentials", (*controldb.Store).Credentials, nil, func(o controldb.Credential) string { return o.Name }, (*place).credentialView)
+func (at *place) listCredentials(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerNames(ctx, at, r, "credentials", at.store.Credentials, nil, func(o controldb.Credential) string { return o.Name }, at.credentialView)
 }
 
-func (s *Surface) getCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["credential"]
 	credential, err := at.store.Credential(ctx, name)
 	if err != nil {
@@ -94,7 +76,6 @@ func (s *Surface) getCredential(ctx context.Context, r *rest.Request) (*rest.Res
 	return at.answerCredential(http.StatusOK, credential), nil
 }
 
-// answerCredential returns the answer with a credential.
 func (p *place) answerCredential(status int, credential controldb.Credential) *rest.Response {
 	v := p.credentialView(credential)
 	return tagged(status, v.ID, credential.Revision, v)
@@ -111,16 +92,12 @@ func (s *Surface) configured(name string) error {
 	}
 }
 
-func (s *Surface) putCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["credential"]
 	if err := checkName(typeCredential, name); err != nil {
 		return nil, err
 	}
-	if err := s.configured(name); err != nil {
+	if err := at.configured(name); err != nil {
 		return nil, err
 	}
 	in, err := at.readCredential(r, name)
@@ -191,13 +168,9 @@ func (p *place) storeCredential(ctx context.Context, r *rest.Request, name strin
 	return p.store.SetCredential(ctx, name, in.Properties.Username, sealed, match)
 }
 
-func (s *Surface) deleteCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["credential"]
-	if err := s.configured(name); err != nil {
+	if err := at.configured(name); err != nil {
 		return nil, err
 	}
 	match, err := expect(r, dberror.ErrCredentialNotFound, func() (string, int64, error) {

@@ -82,43 +82,18 @@ var driftParameters = append([]rest.Parameter{
 func (s *Surface) driftOperations() []rest.Operation {
 	history, baseline := reflect.TypeFor[list[schemaView]](), reflect.TypeFor[baselineView]()
 	return []rest.Operation{
-		{
-			ID: "JobDriftHistory_ListByAgent", Method: http.MethodGet, Path: schemaPath, Role: rest.RoleReader, Handle: s.listSchemas,
-			Summary: "Lists the schemas that databases had, by the IDs of these, the newest first.", Query: driftParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: history},
-		},
-		{
-			ID: "JobDriftHistory_ListByTargetGroup", Method: http.MethodGet, Path: agentPath + "/targetGroups/{group}/driftHistory", Role: rest.RoleReader, Handle: s.listSchemas,
-			Summary: "Lists the schemas of the databases that a target group had last.", Query: driftParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: history},
-		},
-		{
-			ID: "JobDriftHistory_ListByJob", Method: http.MethodGet, Path: jobPath + "/driftHistory", Role: rest.RoleReader, Handle: s.listSchemas,
-			Summary: "Lists the schemas of the databases that the target groups of a job's steps of type Drift had last.", Query: driftParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: history},
-		},
-		{
-			ID: "JobDriftHistory_Get", Method: http.MethodGet, Path: schemaPath + "/{target}", Role: rest.RoleReader, Handle: s.getSchemas,
-			Summary: "Gets the schemas that a database had, the newest first.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: history},
-		},
-		{
-			ID: "JobDriftBaselines_ListByAgent", Method: http.MethodGet, Path: baselinePath, Role: rest.RoleReader, Handle: s.listBaselines,
-			Summary: "Lists the baselines of schemas.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[baselineView]]()},
-		},
-		{
-			ID: "JobDriftBaselines_Get", Method: http.MethodGet, Path: baselinePath + "/{baseline}", Role: rest.RoleReader, Handle: s.getBaseline,
-			Summary: "Gets a baseline of schemas.", Answers: map[int]reflect.Type{http.StatusOK: baseline},
-		},
-		{
-			ID: "JobDriftBaselines_CreateOrUpdate", Method: http.MethodPut, Path: baselinePath + "/{baseline}", Role: rest.RoleAuthor, Handle: s.putBaseline,
-			Summary: "Creates or replaces a baseline: the schema that a database had when it was last read is declared to be right.",
-			Body:    reflect.TypeFor[baselineInput](), Answers: map[int]reflect.Type{http.StatusOK: baseline},
-		},
-		{
-			ID: "JobDriftBaselines_Delete", Method: http.MethodDelete, Path: baselinePath + "/{baseline}", Role: rest.RoleAuthor, Handle: s.deleteBaseline,
-			Summary: "Deletes a baseline of schemas.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
+		s.get("JobDriftHistory_ListByAgent", schemaPath, (*place).listSchemas,
+			"Lists the schemas that databases had, by the IDs of these, the newest first.", history, driftParameters...),
+		s.get("JobDriftHistory_ListByTargetGroup", agentPath+"/targetGroups/{group}/driftHistory", (*place).listSchemas,
+			"Lists the schemas of the databases that a target group had last.", history, driftParameters...),
+		s.get("JobDriftHistory_ListByJob", jobPath+"/driftHistory", (*place).listSchemas,
+			"Lists the schemas of the databases that the target groups of a job's steps of type Drift had last.", history, driftParameters...),
+		s.get("JobDriftHistory_Get", schemaPath+"/{target}", (*place).getSchemas, "Gets the schemas that a database had, the newest first.", history, pageParameters...),
+		s.get("JobDriftBaselines_ListByAgent", baselinePath, (*place).listBaselines, "Lists the baselines of schemas.", reflect.TypeFor[list[baselineView]]()),
+		s.get("JobDriftBaselines_Get", baselinePath+"/{baseline}", (*place).getBaseline, "Gets a baseline of schemas.", baseline),
+		s.change(http.MethodPut, "JobDriftBaselines_CreateOrUpdate", baselinePath+"/{baseline}", rest.RoleAuthor, (*place).putBaseline,
+			"Creates or replaces a baseline: the schema that a database had when it was last read is declared to be right.", reflect.TypeFor[baselineInput](), baseline),
+		s.delete("JobDriftBaselines_Delete", baselinePath+"/{baseline}", rest.RoleAuthor, (*place).deleteBaseline, "Deletes a baseline of schemas."),
 	}
 }
 
@@ -145,21 +120,21 @@ func (p *place) baselineView(rows []drifts.Baseline) baselineView {
 }
 
 // readDriftFilter reads the filter of the history from the query, and the place of the list.
-func (s *Surface) readDriftFilter(ctx context.Context, at *place, r *rest.Request) (f drifts.Filter, id string, err error) {
-	id = at.id("driftHistory")
+func (p *place) readDriftFilter(ctx context.Context, r *rest.Request) (f drifts.Filter, id string, err error) {
+	id = p.id("driftHistory")
 	switch {
 	case r.Path["job"] != "":
-		job, err := at.job(ctx, r.Path["job"])
+		job, err := p.job(ctx, r.Path["job"])
 		if err != nil {
 			return f, id, err
 		}
-		f.Job, id = job.Name, at.id("jobs", job.Name, "driftHistory")
+		f.Job, id = job.Name, p.id("jobs", job.Name, "driftHistory")
 	case r.Path["group"] != "":
-		g, err := at.store.TargetGroup(ctx, r.Path["group"])
+		g, err := p.store.TargetGroup(ctx, r.Path["group"])
 		if err != nil {
 			return f, id, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, r.Path["group"])
 		}
-		f.Group, id = g.Name, at.id("targetGroups", g.Name, "driftHistory")
+		f.Group, id = g.Name, p.id("targetGroups", g.Name, "driftHistory")
 	}
 	if text, ok := r.Query.Get("targetId"); ok {
 		if f.Target, err = uuid.Parse(text); err != nil || len(text) != 36 {
@@ -174,36 +149,23 @@ func (s *Surface) readDriftFilter(ctx context.Context, at *place, r *rest.Reques
 	return f, id, nil
 }
 
-func (s *Surface) listSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
+func (at *place) listSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	f, id, err := at.readDriftFilter(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	f, id, err := s.readDriftFilter(ctx, at, r)
-	if err != nil {
-		return nil, err
-	}
-	return s.answerSchemas(ctx, at, r, f, id)
+	return at.answerSchemas(ctx, r, f, id)
 }
 
 // answerSchemas answers with a page of the history.
-func (s *Surface) answerSchemas(ctx context.Context, at *place, r *rest.Request, f drifts.Filter, id string) (*rest.Response, error) {
-	p, err := readPage[drifts.SchemaStateKey](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := drifts.On(at.store).PageOfHistory(ctx, f, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, id, drifts.SchemaState.Key, at.schemaView)}, nil
+func (p *place) answerSchemas(ctx context.Context, r *rest.Request, f drifts.Filter, id string) (*rest.Response, error) {
+	return answerPage(p, r, func(page controldb.Page[drifts.SchemaStateKey]) (string, []drifts.SchemaState, error) {
+		rows, err := drifts.On(p.store).PageOfHistory(ctx, f, page)
+		return id, rows, err
+	}, drifts.SchemaState.Key, p.schemaView)
 }
 
-func (s *Surface) getSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["target"]
 	id, err := uuid.Parse(name)
 	if err != nil || len(name) != 36 {
@@ -215,14 +177,10 @@ func (s *Surface) getSchemas(ctx context.Context, r *rest.Request) (*rest.Respon
 	} else if len(known) == 0 {
 		return nil, notFound(typeSchema, name)
 	}
-	return s.answerSchemas(ctx, at, r, f, at.id("driftHistory", name))
+	return at.answerSchemas(ctx, r, f, at.id("driftHistory", name))
 }
 
-func (s *Surface) listBaselines(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) listBaselines(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	rows, err := drifts.On(at.store).Baselines(ctx)
 	if err != nil {
 		return nil, err
@@ -238,15 +196,10 @@ func (s *Surface) listBaselines(ctx context.Context, r *rest.Request) (*rest.Res
 	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
-func (s *Surface) getBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	return at.answerBaseline(ctx, r.Path["baseline"])
 }
 
-// answerBaseline returns the answer with a baseline.
 func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
 	rows, err := drifts.On(p.store).Baseline(ctx, name)
 	if err != nil {
@@ -255,11 +208,7 @@ func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response
 	return &rest.Response{Status: http.StatusOK, Body: p.baselineView(rows)}, nil
 }
 
-func (s *Surface) putBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["baseline"]
 	if err := checkName(typeBaseline, name); err != nil {
 		return nil, err
@@ -281,10 +230,6 @@ func (s *Surface) putBaseline(ctx context.Context, r *rest.Request) (*rest.Respo
 	return at.answerBaseline(ctx, name)
 }
 
-func (s *Surface) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	return deleted(drifts.On(at.store).DeleteBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
 }

@@ -39,25 +39,12 @@ const (
 func (s *Surface) endpointOperations() []rest.Operation {
 	one := reflect.TypeFor[endpointView]()
 	return []rest.Operation{
-		{
-			ID: "JobPrivateEndpoints_ListByAgent", Method: http.MethodGet, Path: endpointPath, Role: rest.RoleReader, Handle: s.listEndpoints,
-			Summary: "Lists the private endpoints of a job agent.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[endpointView]]()},
-		},
-		{
-			ID: "JobPrivateEndpoints_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: endpointPath + "/{endpoint}", Role: rest.RoleReader,
-			Handle: s.getEndpoint, Summary: "Gets a private endpoint.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobPrivateEndpoints_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
-			Handle: s.putEndpoint, Summary: "Creates or replaces a private endpoint, which has no effect.", Body: reflect.TypeFor[endpointInput](),
-			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobPrivateEndpoints_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: endpointPath + "/{endpoint}", Role: rest.RoleAdmin,
-			Handle: s.deleteEndpoint, Summary: "Deletes a private endpoint.",
-			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
+		s.get("JobPrivateEndpoints_ListByAgent", endpointPath, (*place).listEndpoints,
+			"Lists the private endpoints of a job agent.", reflect.TypeFor[list[endpointView]](), pageParameters...),
+		versioned(s.get("JobPrivateEndpoints_Get", endpointPath+"/{endpoint}", (*place).getEndpoint, "Gets a private endpoint.", one)),
+		versioned(s.change(http.MethodPut, "JobPrivateEndpoints_CreateOrUpdate", endpointPath+"/{endpoint}", rest.RoleAdmin, (*place).putEndpoint,
+			"Creates or replaces a private endpoint, which has no effect.", reflect.TypeFor[endpointInput](), one, http.StatusCreated)),
+		versioned(s.delete("JobPrivateEndpoints_Delete", endpointPath+"/{endpoint}", rest.RoleAdmin, (*place).deleteEndpoint, "Deletes a private endpoint.")),
 	}
 }
 
@@ -68,15 +55,11 @@ func (p *place) endpointView(e controldb.PrivateEndpoint) endpointView {
 	return v
 }
 
-func (s *Surface) listEndpoints(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "privateEndpoints", (*controldb.Store).PrivateEndpoints, nil, func(o controldb.PrivateEndpoint) string { return o.Name }, (*place).endpointView)
+func (at *place) listEndpoints(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerNames(ctx, at, r, "privateEndpoints", at.store.PrivateEndpoints, nil, func(o controldb.PrivateEndpoint) string { return o.Name }, at.endpointView)
 }
 
-func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["endpoint"]
 	endpoint, err := at.store.PrivateEndpoint(ctx, name)
 	if err != nil {
@@ -85,17 +68,12 @@ func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 	return at.answerEndpoint(http.StatusOK, endpoint), nil
 }
 
-// answerEndpoint returns the answer with a private endpoint.
 func (p *place) answerEndpoint(status int, endpoint controldb.PrivateEndpoint) *rest.Response {
 	v := p.endpointView(endpoint)
 	return tagged(status, v.ID, endpoint.Revision, v)
 }
 
-func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["endpoint"]
 	if err := checkName(typeEndpoint, name); err != nil {
 		return nil, err
@@ -132,11 +110,7 @@ func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string
 	})
 }
 
-func (s *Surface) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	match, err := at.expectEndpoint(ctx, r, r.Path["endpoint"])
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,38 +58,23 @@ const recheckTime = 10 * time.Second
 // executionOperations are A26 to A31.
 func (s *Surface) executionOperations() []rest.Operation {
 	one, many := reflect.TypeFor[executionView](), reflect.TypeFor[list[executionView]]()
+	located := slices.Concat(runHeaders, []string{"Location"})
+	start := withHeaders(s.change(http.MethodPost, "JobExecutions_Create", jobPath+"/start", rest.RoleOperator, (*place).startJob,
+		"Starts a job. The operation lasts until the run has ended: poll the Location. A body is optional.", reflect.TypeFor[startInput](), one, http.StatusAccepted), located...)
+	start.RequestHeaders = []string{"Idempotency-Key"}
+	result := withHeaders(s.get("JobExecutions_OperationResult", executionPath+"/{execution}/operationResult", (*place).runResult,
+		"Gets a run when it has ended; until then, the status is 202.", one), located...)
+	result.Answers[http.StatusAccepted] = one
 	return []rest.Operation{
-		{
-			ID: "JobExecutions_ListByAgent", Method: http.MethodGet, Path: agentPath + "/executions", Role: rest.RoleReader, Handle: s.listRuns,
-			Summary: "Lists the runs of all jobs, the latest first.", Query: runParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobExecutions_ListByJob", Method: http.MethodGet, Path: executionPath, Role: rest.RoleReader, Handle: s.listRuns,
-			Summary: "Lists the runs of a job, the latest first.", Query: runParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobExecutions_Get", Headers: runHeaders, Method: http.MethodGet, Path: executionPath + "/{execution}", Role: rest.RoleReader, Handle: s.getRun,
-			Summary: "Gets a run.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobExecutions_Create", Headers: append(runHeaders[:len(runHeaders):len(runHeaders)], "Location"), RequestHeaders: []string{"Idempotency-Key"}, Method: http.MethodPost, Path: jobPath + "/start", Role: rest.RoleOperator, Handle: s.startJob,
-			Summary: "Starts a job. The operation lasts until the run has ended: poll the Location. A body is optional.", Body: reflect.TypeFor[startInput](),
-			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
-		},
-		{
-			ID: "JobExecutions_OperationResult", Headers: append(runHeaders[:len(runHeaders):len(runHeaders)], "Location"), Method: http.MethodGet, Path: executionPath + "/{execution}/operationResult", Role: rest.RoleReader,
-			Handle: s.runResult, Summary: "Gets a run when it has ended; until then, the status is 202.",
-			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
-		},
-		{
-			ID: "JobExecutions_CreateOrUpdate", Headers: runHeaders, Method: http.MethodPut, Path: executionPath + "/{execution}", Role: rest.RoleOperator,
-			Handle: s.putRun, Summary: "Starts a run with a given id, unless there is one already. A body is optional.", Body: reflect.TypeFor[startInput](),
-			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobExecutions_Cancel", Method: http.MethodPost, Path: executionPath + "/{execution}/cancel", Role: rest.RoleOperator,
-			Handle: s.cancelRun, Summary: "Requests the end of a run.", Answers: map[int]reflect.Type{http.StatusOK: nil},
-		},
+		s.get("JobExecutions_ListByAgent", agentPath+"/executions", (*place).listRuns, "Lists the runs of all jobs, the latest first.", many, runParameters...),
+		s.get("JobExecutions_ListByJob", executionPath, (*place).listRuns, "Lists the runs of a job, the latest first.", many, runParameters...),
+		withHeaders(s.get("JobExecutions_Get", executionPath+"/{execution}", (*place).getRun, "Gets a run.", one), runHeaders...),
+		start,
+		result,
+		withHeaders(s.change(http.MethodPut, "JobExecutions_CreateOrUpdate", executionPath+"/{execution}", rest.RoleOperator, (*place).putRun,
+			"Starts a run with a given id, unless there is one already. A body is optional.", reflect.TypeFor[startInput](), one, http.StatusCreated), runHeaders...),
+		s.change(http.MethodPost, "JobExecutions_Cancel", executionPath+"/{execution}/cancel", rest.RoleOperator, (*place).cancelRun,
+			"Requests the end of a run.", nil, nil),
 	}
 }
 
@@ -125,7 +111,6 @@ func (p *place) properties(e controldb.Execution) executionProperties {
 	}
 }
 
-// runID returns the id of a run.
 func (p *place) runID(e controldb.Execution) string {
 	return p.id("jobs", e.JobName, "executions", e.ID.String())
 }
@@ -139,7 +124,7 @@ func (p *place) runView(e controldb.Execution) executionView {
 
 // answerRun returns the answer with a run: an active one with the time after which to ask again, a
 // failed one with the code of its error.
-func (s *Surface) answerRun(at *place, status int, e controldb.Execution) *rest.Response {
+func (p *place) answerRun(status int, e controldb.Execution) *rest.Response {
 	h := http.Header{}
 	code := map[jobs.Lifecycle]string{
 		jobs.Failed: "JobExecutionFailed", jobs.TimedOut: "JobExecutionTimedOut", jobs.Canceled: "JobExecutionCanceled",
@@ -148,45 +133,33 @@ func (s *Surface) answerRun(at *place, status int, e controldb.Execution) *rest.
 		h.Set("X-Ms-Error-Code", code)
 	}
 	if e.Active {
-		h.Set("Retry-After", strconv.Itoa(int(max(s.cfg.PollAfter, time.Second).Round(time.Second)/time.Second)))
-		if s.cfg.PollAfter < time.Second {
-			h.Set("Retry-After-Ms", strconv.FormatInt(s.cfg.PollAfter.Milliseconds(), 10))
+		h.Set("Retry-After", strconv.Itoa(int(max(p.cfg.PollAfter, time.Second).Round(time.Second)/time.Second)))
+		if p.cfg.PollAfter < time.Second {
+			h.Set("Retry-After-Ms", strconv.FormatInt(p.cfg.PollAfter.Milliseconds(), 10))
 		}
 	}
-	return &rest.Response{Status: status, Header: h, Body: at.runView(e)}
+	return &rest.Response{Status: status, Header: h, Body: p.runView(e)}
 }
 
-func (s *Surface) listRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[controldb.RunKey](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := readRunFilter(r)
-	if err != nil {
-		return nil, err
-	}
-	name, id := "", at.id("executions")
-	if text, ok := r.Path["job"]; ok {
-		job, err := at.job(ctx, text)
+func (at *place) listRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[controldb.RunKey]) (string, []controldb.Run, error) {
+		filter, err := readRunFilter(r)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		name, id = job.Name, at.id("jobs", job.Name, "executions")
-	}
-	rows, err := at.store.Runs(ctx, controldb.RunQuery{RunFilter: filter, JobName: name}, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, id,
-		func(run controldb.Run) controldb.RunKey { return run.Key() }, func(run controldb.Run) executionView { return at.runView(run.Row()) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+		name, id := "", at.id("executions")
+		if text, ok := r.Path["job"]; ok {
+			job, err := at.job(ctx, text)
+			if err != nil {
+				return "", nil, err
+			}
+			name, id = job.Name, at.id("jobs", job.Name, "executions")
+		}
+		rows, err := at.store.Runs(ctx, controldb.RunQuery{RunFilter: filter, JobName: name}, page)
+		return id, rows, err
+	}, func(run controldb.Run) controldb.RunKey { return run.Key() }, func(run controldb.Run) executionView { return at.runView(run.Row()) })
 }
 
-// runOf returns a run of a job.
 func (p *place) runOf(ctx context.Context, job string, id uuid.UUID) (controldb.Execution, error) {
 	run, err := p.store.RunOf(ctx, job, id)
 	return run.Row(), err
@@ -206,16 +179,12 @@ func (p *place) run(ctx context.Context, r *rest.Request) (controldb.Execution, 
 	return e, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, text)
 }
 
-func (s *Surface) getRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	e, err := at.run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return s.answerRun(at, http.StatusOK, e), nil
+	return at.answerRun(http.StatusOK, e), nil
 }
 
 // repeatable returns the id of the run that a request starts: the same one for a request that is
@@ -231,11 +200,7 @@ func repeatable(r *rest.Request, path string) uuid.UUID {
 	return uuid.NewSHA1(runNamespace, []byte(strings.ToLower(path)+"\x00"+r.Principal.ID+"\x00"+key))
 }
 
-func (s *Surface) startJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) startJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	if err := hidden(r.Path["job"]); err != nil {
 		return nil, err
 	}
@@ -243,13 +208,13 @@ func (s *Surface) startJob(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	response, e, err := s.start(ctx, at, req)
+	response, e, err := at.start(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	response.Status = http.StatusOK
 	location := at.runID(e)
-	if s.cfg.StartStatus == http.StatusAccepted {
+	if at.cfg.StartStatus == http.StatusAccepted {
 		response.Status = http.StatusAccepted
 		location += "/operationResult"
 	}
@@ -258,16 +223,12 @@ func (s *Surface) startJob(ctx context.Context, r *rest.Request) (*rest.Response
 }
 
 // runResult answers where a start with the status 202 sends clients: they poll until it is no 202.
-func (s *Surface) runResult(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) runResult(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	e, err := at.run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	response := s.answerRun(at, http.StatusOK, e)
+	response := at.answerRun(http.StatusOK, e)
 	if e.Active {
 		response.Status = http.StatusAccepted
 		response.Header.Set("Location", at.self(r, at.runID(e)+"/operationResult"))
@@ -275,11 +236,7 @@ func (s *Surface) runResult(ctx context.Context, r *rest.Request) (*rest.Respons
 	return response, nil
 }
 
-func (s *Surface) putRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name, text := r.Path["job"], r.Path["execution"]
 	if err := hidden(name); err != nil {
 		return nil, err
@@ -292,15 +249,11 @@ func (s *Surface) putRun(ctx context.Context, r *rest.Request) (*rest.Response, 
 	if err != nil {
 		return nil, err
 	}
-	response, _, err := s.start(ctx, at, req)
+	response, _, err := at.start(ctx, req)
 	return response, err
 }
 
-func (s *Surface) cancelRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) cancelRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	e, err := at.run(ctx, r)
 	if err != nil {
 		return nil, err

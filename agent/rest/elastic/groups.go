@@ -61,24 +61,12 @@ const groupPath = agentPath + "/targetGroups"
 func (s *Surface) groupOperations() []rest.Operation {
 	one := reflect.TypeFor[groupView]()
 	return []rest.Operation{
-		{
-			ID: "JobTargetGroups_ListByAgent", Method: http.MethodGet, Path: groupPath, Role: rest.RoleReader, Handle: s.listGroups,
-			Summary: "Lists the target groups of a job agent.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[groupView]]()},
-		},
-		{
-			ID: "JobTargetGroups_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: groupPath + "/{group}", Role: rest.RoleReader, Handle: s.getGroup,
-			Summary: "Gets a target group.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobTargetGroups_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.putGroup,
-			Summary: "Creates or replaces a target group.", Body: reflect.TypeFor[groupInput](),
-			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobTargetGroups_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: groupPath + "/{group}", Role: rest.RoleAuthor, Handle: s.deleteGroup,
-			Summary: "Deletes a target group.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
+		s.get("JobTargetGroups_ListByAgent", groupPath, (*place).listGroups,
+			"Lists the target groups of a job agent.", reflect.TypeFor[list[groupView]](), pageParameters...),
+		versioned(s.get("JobTargetGroups_Get", groupPath+"/{group}", (*place).getGroup, "Gets a target group.", one)),
+		versioned(s.change(http.MethodPut, "JobTargetGroups_CreateOrUpdate", groupPath+"/{group}", rest.RoleAuthor, (*place).putGroup,
+			"Creates or replaces a target group.", reflect.TypeFor[groupInput](), one, http.StatusCreated)),
+		versioned(s.delete("JobTargetGroups_Delete", groupPath+"/{group}", rest.RoleAuthor, (*place).deleteGroup, "Deletes a target group.")),
 	}
 }
 
@@ -100,19 +88,15 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 	return v
 }
 
-func (s *Surface) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	read := func(store *controldb.Store, ctx context.Context, p controldb.Page[string]) ([]controldb.TargetGroupDetail, error) {
-		return store.TargetGroupDetails(ctx, p, maxMembers)
+func (at *place) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	read := func(ctx context.Context, p controldb.Page[string]) ([]controldb.TargetGroupDetail, error) {
+		return at.store.TargetGroupDetails(ctx, p, maxMembers)
 	}
 	unread := func(g controldb.TargetGroupDetail) bool { return g.Unread }
-	return answerNames(ctx, s, r, "targetGroups", read, unread, func(g controldb.TargetGroupDetail) string { return g.Name }, (*place).groupView)
+	return answerNames(ctx, at, r, "targetGroups", read, unread, func(g controldb.TargetGroupDetail) string { return g.Name }, at.groupView)
 }
 
-func (s *Surface) getGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["group"]
 	group, err := at.store.TargetGroup(ctx, name)
 	if err != nil {
@@ -121,17 +105,12 @@ func (s *Surface) getGroup(ctx context.Context, r *rest.Request) (*rest.Response
 	return at.answerGroup(http.StatusOK, group), nil
 }
 
-// answerGroup returns the answer with a target group.
 func (p *place) answerGroup(status int, group controldb.TargetGroupDetail) *rest.Response {
 	v := p.groupView(group)
 	return tagged(status, v.ID, group.Revision, v)
 }
 
-func (s *Surface) putGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["group"]
 	if err := checkName(typeGroup, name); err != nil {
 		return nil, err
@@ -199,11 +178,7 @@ func (p *place) expectGroup(ctx context.Context, r *rest.Request, name string) (
 	})
 }
 
-func (s *Surface) deleteGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	match, err := at.expectGroup(ctx, r, r.Path["group"])
 	if err != nil {
 		return nil, err

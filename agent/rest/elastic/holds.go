@@ -77,42 +77,17 @@ type windowView struct {
 func (s *Surface) holdOperations() []rest.Operation {
 	pause, window := reflect.TypeFor[pauseView](), reflect.TypeFor[windowView]()
 	return []rest.Operation{
-		{
-			ID: "JobTargetPauses_ListByAgent", Method: http.MethodGet, Path: pausePath, Role: rest.RoleReader, Handle: s.listPauses,
-			Summary: "Lists the databases that are paused now.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[pauseView]]()},
-		},
-		{
-			ID: "JobTargetPauses_Get", Method: http.MethodGet, Path: pausePath + "/{target}", Role: rest.RoleReader, Handle: s.getPause,
-			Summary: "Gets the pause of a database.", Answers: map[int]reflect.Type{http.StatusOK: pause},
-		},
-		{
-			ID: "JobTargetPauses_Create", Method: http.MethodPost, Path: pausePath, Role: rest.RoleOperator, Handle: s.pauseTarget,
-			Summary: "Pauses a database: no attempt starts on it. A pause that it has already gets the new reason and end.",
-			Body:    reflect.TypeFor[pauseInput](), Answers: map[int]reflect.Type{http.StatusOK: pause},
-		},
-		{
-			ID: "JobTargetPauses_Delete", Method: http.MethodDelete, Path: pausePath + "/{target}", Role: rest.RoleOperator, Handle: s.resumeTarget,
-			Summary: "Ends the pause of a database.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
-		{
-			ID: "JobTargetWindows_ListByAgent", Method: http.MethodGet, Path: windowPath, Role: rest.RoleReader, Handle: s.listWindows,
-			Summary: "Lists the windows of databases.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[windowView]]()},
-		},
-		{
-			ID: "JobTargetWindows_Get", Method: http.MethodGet, Path: windowPath + "/{window}", Role: rest.RoleReader, Handle: s.getWindow,
-			Summary: "Gets a window of databases.", Answers: map[int]reflect.Type{http.StatusOK: window},
-		},
-		{
-			ID: "JobTargetWindows_CreateOrUpdate", Method: http.MethodPut, Path: windowPath + "/{window}", Role: rest.RoleAuthor, Handle: s.putWindow,
-			Summary: "Creates or replaces a window of databases: attempts start on them only while it is open.",
-			Body:    reflect.TypeFor[windowInput](), Answers: map[int]reflect.Type{http.StatusOK: window},
-		},
-		{
-			ID: "JobTargetWindows_Delete", Method: http.MethodDelete, Path: windowPath + "/{window}", Role: rest.RoleAuthor, Handle: s.deleteWindow,
-			Summary: "Deletes a window of databases.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
+		s.get("JobTargetPauses_ListByAgent", pausePath, (*place).listPauses,
+			"Lists the databases that are paused now.", reflect.TypeFor[list[pauseView]](), pageParameters...),
+		s.get("JobTargetPauses_Get", pausePath+"/{target}", (*place).getPause, "Gets the pause of a database.", pause),
+		s.change(http.MethodPost, "JobTargetPauses_Create", pausePath, rest.RoleOperator, (*place).pauseTarget,
+			"Pauses a database: no attempt starts on it. A pause that it has already gets the new reason and end.", reflect.TypeFor[pauseInput](), pause),
+		s.delete("JobTargetPauses_Delete", pausePath+"/{target}", rest.RoleOperator, (*place).resumeTarget, "Ends the pause of a database."),
+		s.get("JobTargetWindows_ListByAgent", windowPath, (*place).listWindows, "Lists the windows of databases.", reflect.TypeFor[list[windowView]](), pageParameters...),
+		s.get("JobTargetWindows_Get", windowPath+"/{window}", (*place).getWindow, "Gets a window of databases.", window),
+		s.change(http.MethodPut, "JobTargetWindows_CreateOrUpdate", windowPath+"/{window}", rest.RoleAuthor, (*place).putWindow,
+			"Creates or replaces a window of databases: attempts start on them only while it is open.", reflect.TypeFor[windowInput](), window),
+		s.delete("JobTargetWindows_Delete", windowPath+"/{window}", rest.RoleAuthor, (*place).deleteWindow, "Deletes a window of databases."),
 	}
 }
 
@@ -136,51 +111,31 @@ func (p *place) windowView(w controldb.TargetWindow) windowView {
 	}
 }
 
-func (s *Surface) listPauses(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[uuid.UUID](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.TargetPauses(ctx, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	key := func(one controldb.TargetPause) uuid.UUID { return one.Target }
-	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, at.id("targetPauses"), key, at.pauseView)}, nil
+func (at *place) listPauses(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[uuid.UUID]) (string, []controldb.TargetPause, error) {
+		rows, err := at.store.TargetPauses(ctx, page)
+		return at.id("targetPauses"), rows, err
+	}, func(one controldb.TargetPause) uuid.UUID { return one.Target }, at.pauseView)
 }
 
 // pause returns the pause that a path names.
-func (s *Surface) pause(ctx context.Context, r *rest.Request) (*place, controldb.TargetPause, error) {
-	var none controldb.TargetPause
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, none, err
-	}
+func (p *place) pause(ctx context.Context, r *rest.Request) (controldb.TargetPause, error) {
 	id, err := uuid.Parse(r.Path["target"])
 	if err != nil || len(r.Path["target"]) != 36 {
-		return at, none, dberror.ErrTargetNotPaused
+		return controldb.TargetPause{}, dberror.ErrTargetNotPaused
 	}
-	found, err := at.store.TargetPause(ctx, id)
-	return at, found, err
+	return p.store.TargetPause(ctx, id)
 }
 
-func (s *Surface) getPause(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, found, err := s.pause(ctx, r)
+func (at *place) getPause(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	found, err := at.pause(ctx, r)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrTargetNotPaused, typePause, r.Path["target"])
 	}
 	return &rest.Response{Status: http.StatusOK, Body: at.pauseView(found)}, nil
 }
 
-func (s *Surface) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	var in pauseInput
 	if err := decode(r, &in); err != nil {
 		return nil, err
@@ -205,27 +160,22 @@ func (s *Surface) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Respo
 	return &rest.Response{Status: http.StatusOK, Body: at.pauseView(found)}, nil
 }
 
-func (s *Surface) resumeTarget(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, found, err := s.pause(ctx, r)
+func (at *place) resumeTarget(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	found, err := at.pause(ctx, r)
 	if err == nil {
 		err = at.store.ResumeTarget(ctx, found.Server, found.Database, found.Target)
 	}
 	return deleted(err, dberror.ErrTargetNotPaused)
 }
 
-func (s *Surface) listWindows(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "targetWindows", (*controldb.Store).TargetWindows, nil, func(w controldb.TargetWindow) string { return w.Name }, (*place).windowView)
+func (at *place) listWindows(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerNames(ctx, at, r, "targetWindows", at.store.TargetWindows, nil, func(w controldb.TargetWindow) string { return w.Name }, at.windowView)
 }
 
-func (s *Surface) getWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	return at.answerWindow(ctx, r.Path["window"])
 }
 
-// answerWindow returns the answer with a window.
 func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
 	found, err := p.store.TargetWindow(ctx, name)
 	if err != nil {
@@ -234,11 +184,7 @@ func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, 
 	return &rest.Response{Status: http.StatusOK, Body: p.windowView(found)}, nil
 }
 
-func (s *Surface) putWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["window"]
 	if err := checkName(typeWindow, name); err != nil {
 		return nil, err
@@ -274,10 +220,6 @@ func (s *Surface) putWindow(ctx context.Context, r *rest.Request) (*rest.Respons
 	return at.answerWindow(ctx, name)
 }
 
-func (s *Surface) deleteWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	return deleted(at.store.DeleteTargetWindow(ctx, r.Path["window"]), dberror.ErrTargetWindowNotFound)
 }

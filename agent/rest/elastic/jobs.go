@@ -66,37 +66,16 @@ const (
 // jobOperations are A14 to A19.
 func (s *Surface) jobOperations() []rest.Operation {
 	one, many := reflect.TypeFor[jobView](), reflect.TypeFor[list[jobView]]()
+	remove := versioned(s.delete("Jobs_Delete", jobPath, rest.RoleAuthor, (*place).deleteJob, "Deletes a job with its history."))
+	remove.Query = []rest.Parameter{{Name: "force", Type: "boolean", Description: "Cancels active runs, instead of refusing to delete their job."}}
 	return []rest.Operation{
-		{
-			ID: "Jobs_ListByAgent", Method: http.MethodGet, Path: agentPath + "/jobs", Role: rest.RoleReader, Handle: s.listJobs,
-			Summary: "Lists the jobs of a job agent.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "Jobs_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: jobPath, Role: rest.RoleReader, Handle: s.getJob,
-			Summary: "Gets a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "Jobs_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: jobPath, Role: rest.RoleAuthor, Handle: s.putJob,
-			Summary: "Creates or replaces a job. What is omitted gets its default.", Body: reflect.TypeFor[jobInput](),
-			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "Jobs_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: jobPath, Role: rest.RoleAuthor, Handle: s.deleteJob,
-			Summary: "Deletes a job with its history.",
-			Query: []rest.Parameter{{
-				Name: "force", Type: "boolean", Description: "Cancels active runs, instead of refusing to delete their job.",
-			}},
-			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
-		{
-			ID: "JobVersions_ListByJob", Method: http.MethodGet, Path: versionPath, Role: rest.RoleReader, Handle: s.listVersions,
-			Summary: "Lists the versions of a job.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[versionView]]()},
-		},
-		{
-			ID: "JobVersions_Get", Method: http.MethodGet, Path: versionPath + "/{version}", Role: rest.RoleReader, Handle: s.getVersion,
-			Summary: "Gets a version of a job.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[versionView]()},
-		},
+		s.get("Jobs_ListByAgent", agentPath+"/jobs", (*place).listJobs, "Lists the jobs of a job agent.", many, pageParameters...),
+		versioned(s.get("Jobs_Get", jobPath, (*place).getJob, "Gets a job.", one)),
+		versioned(s.change(http.MethodPut, "Jobs_CreateOrUpdate", jobPath, rest.RoleAuthor, (*place).putJob,
+			"Creates or replaces a job. What is omitted gets its default.", reflect.TypeFor[jobInput](), one, http.StatusCreated)),
+		remove,
+		s.get("JobVersions_ListByJob", versionPath, (*place).listVersions, "Lists the versions of a job.", reflect.TypeFor[list[versionView]](), pageParameters...),
+		s.get("JobVersions_Get", versionPath+"/{version}", (*place).getVersion, "Gets a version of a job.", reflect.TypeFor[versionView]()),
 	}
 }
 
@@ -157,15 +136,11 @@ func statusOf(created bool) int {
 	return http.StatusOK
 }
 
-func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, s, r, "jobs", (*controldb.Store).JobDetails, nil, func(o controldb.JobDetail) string { return o.Name }, (*place).jobView)
+func (at *place) listJobs(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerNames(ctx, at, r, "jobs", at.store.JobDetails, nil, func(o controldb.JobDetail) string { return o.Name }, at.jobView)
 }
 
-func (s *Surface) getJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	job, err := at.job(ctx, r.Path["job"])
 	if err != nil {
 		return nil, err
@@ -173,17 +148,12 @@ func (s *Surface) getJob(ctx context.Context, r *rest.Request) (*rest.Response, 
 	return at.answerJob(http.StatusOK, job), nil
 }
 
-// answerJob returns the answer with a job.
 func (p *place) answerJob(status int, job controldb.JobDetail) *rest.Response {
 	v := p.jobView(job)
 	return tagged(status, v.ID, job.Revision, v)
 }
 
-func (s *Surface) putJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["job"]
 	if err := checkName(typeJob, name); err != nil {
 		return nil, err
@@ -279,17 +249,14 @@ func expect(r *rest.Request, missing error, read func() (id string, revision int
 	return c.Expect(id, revision)
 }
 
-func (s *Surface) deleteJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["job"]
 	if hidden(name) != nil {
 		return &rest.Response{Status: http.StatusNoContent}, nil
 	}
 	force := false
 	if text, ok := r.Query.Get("force"); ok {
+		var err error
 		if force, err = strconv.ParseBool(text); err != nil {
 			return nil, badRequest(codeInvalidBody, "force", "The query parameter 'force' is invalid: want true or false.")
 		}
@@ -319,26 +286,14 @@ func deleted(err, missing error) (*rest.Response, error) {
 	return nil, err
 }
 
-func (s *Surface) listVersions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[int](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	job, err := at.job(ctx, r.Path["job"])
-	if err != nil {
-		return nil, err
-	}
-	versions, err := at.store.JobVersions(ctx, job.Name, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, versions, at, r, at.id("jobs", job.Name, "versions"), func(v int) int { return v },
-		func(v int) versionView { return at.versionView(job.Name, v) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listVersions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	var job controldb.JobDetail
+	return answerPage(at, r, func(page controldb.Page[int]) (id string, versions []int, err error) {
+		if job, err = at.job(ctx, r.Path["job"]); err == nil {
+			versions, err = at.store.JobVersions(ctx, job.Name, page)
+		}
+		return at.id("jobs", job.Name, "versions"), versions, err
+	}, func(v int) int { return v }, func(v int) versionView { return at.versionView(job.Name, v) })
 }
 
 // versionView describes a version.
@@ -365,11 +320,7 @@ func (p *place) version(ctx context.Context, r *rest.Request) (controldb.JobDeta
 	return job, int(n), err
 }
 
-func (s *Surface) getVersion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getVersion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	job, n, err := at.version(ctx, r)
 	if err != nil {
 		return nil, err

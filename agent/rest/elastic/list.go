@@ -135,7 +135,6 @@ func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id str
 	return l
 }
 
-// readRunFilter reads the filters of runs.
 func readRunFilter(r *rest.Request) (controldb.RunFilter, error) {
 	var f controldb.RunFilter
 	for name, dst := range map[string]*time.Time{
@@ -161,29 +160,40 @@ func readRunFilter(r *rest.Request) (controldb.RunFilter, error) {
 	return f, nil
 }
 
+// answerPage answers with a page of a list. read reads its rows, and returns the list's place.
+func answerPage[K, R, T any](
+	at *place, r *rest.Request, read func(controldb.Page[K]) (id string, rows []R, err error), key func(R) K, view func(R) T,
+) (*rest.Response, error) {
+	p, err := readPage[K](r, at.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	id, rows, err := read(p.rows())
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, id, key, view)}, nil
+}
+
 // answerNames answers with a page of the objects below a job agent that follow each other by name.
 // read reads a page of them. beyond reports whether the last one is not of the page, although
 // the page could have more; nil means never.
 func answerNames[R, T any](
-	ctx context.Context, s *Surface, r *rest.Request, resources string,
-	read func(*controldb.Store, context.Context, controldb.Page[string]) ([]R, error), beyond func(R) bool, name func(R) string, view func(*place, R) T,
+	ctx context.Context, at *place, r *rest.Request, resources string,
+	read func(context.Context, controldb.Page[string]) ([]R, error), beyond func(R) bool, name func(R) string, view func(R) T,
 ) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
+	p, err := readPage[string](r, at.cfg.PageSize)
 	if err != nil {
 		return nil, err
 	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := read(at.store, ctx, p.rows())
+	rows, err := read(ctx, p.rows())
 	if err != nil {
 		return nil, err
 	}
 	if n := len(rows); n > 0 && beyond != nil && beyond(rows[n-1]) {
 		p.size = n - 1 // the page is shorter, and the last row shows that there are more
 	}
-	l := result(p, rows, at, r, at.id(resources), name, func(row R) T { return view(at, row) })
+	l := result(p, rows, at, r, at.id(resources), name, view)
 	l.Value = reachable(l.Value, rows, name)
 	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }

@@ -32,6 +32,7 @@ const maxName = model.MaxName
 
 // place is the control database of a request below a job agent, and its place in ids.
 type place struct {
+	*Surface
 	entry *rest.Entry
 	store *controldb.Store
 	agent string // as stored
@@ -49,7 +50,7 @@ func (s *Surface) place(ctx context.Context, r *rest.Request) (*place, error) {
 			return nil, notFound(kind, wording.Clip(name, maxName, wording.Characters))
 		}
 	}
-	return &place{entry: entry, store: entry.Store, agent: agent.Name}, nil
+	return &place{Surface: s, entry: entry, store: entry.Store, agent: agent.Name}, nil
 }
 
 // id returns the id of a resource below the agent: pairs of a collection and a name.

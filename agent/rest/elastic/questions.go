@@ -94,33 +94,18 @@ type questionRow struct {
 	Values       []json.RawMessage `json:"values"` // in the order of the columns
 }
 
-// questionOperations are those of questions.
 func (s *Surface) questionOperations() []rest.Operation {
 	question := reflect.TypeFor[questionView]()
 	return []rest.Operation{
-		{
-			ID: "JobQuestions_Create", Method: http.MethodPost, Path: questionPath, Role: rest.RoleOperator, Handle: s.askQuestion,
-			Summary: "Asks the databases of a target group a question in T-SQL. An agent asks them; nothing is changed.",
-			Body:    reflect.TypeFor[questionInput](), Answers: map[int]reflect.Type{http.StatusOK: question},
-		},
-		{
-			ID: "JobQuestions_ListByAgent", Method: http.MethodGet, Path: questionPath, Role: rest.RoleReader, Handle: s.listQuestions,
-			Summary: "Lists the questions that are kept, the latest first.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[questionView]]()},
-		},
-		{
-			ID: "JobQuestions_Get", Method: http.MethodGet, Path: questionPath + "/{question}", Role: rest.RoleReader, Handle: s.getQuestion,
-			Summary: "Gets a question, with the shapes of its answers and its errors.", Answers: map[int]reflect.Type{http.StatusOK: question},
-		},
-		{
-			ID: "JobQuestionRows_ListByQuestion", Method: http.MethodGet, Path: questionPath + "/{question}/rows", Role: rest.RoleReader, Handle: s.listAnswers,
-			Summary: "Lists the rows of the answers. Only who asked and administrators get any.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[questionRow]]()},
-		},
-		{
-			ID: "JobQuestions_Cancel", Method: http.MethodPost, Path: questionPath + "/{question}/cancel", Role: rest.RoleOperator, Handle: s.cancelQuestion,
-			Summary: "Cancels a question: its queries on the servers are canceled.", Answers: map[int]reflect.Type{http.StatusOK: question},
-		},
+		s.change(http.MethodPost, "JobQuestions_Create", questionPath, rest.RoleOperator, (*place).askQuestion,
+			"Asks the databases of a target group a question in T-SQL. An agent asks them; nothing is changed.", reflect.TypeFor[questionInput](), question),
+		s.get("JobQuestions_ListByAgent", questionPath, (*place).listQuestions,
+			"Lists the questions that are kept, the latest first.", reflect.TypeFor[list[questionView]](), pageParameters...),
+		s.get("JobQuestions_Get", questionPath+"/{question}", (*place).getQuestion, "Gets a question, with the shapes of its answers and its errors.", question),
+		s.get("JobQuestionRows_ListByQuestion", questionPath+"/{question}/rows", (*place).listAnswers,
+			"Lists the rows of the answers. Only who asked and administrators get any.", reflect.TypeFor[list[questionRow]](), pageParameters...),
+		s.change(http.MethodPost, "JobQuestions_Cancel", questionPath+"/{question}/cancel", rest.RoleOperator, (*place).cancelQuestion,
+			"Cancels a question: its queries on the servers are canceled.", nil, question),
 	}
 }
 
@@ -138,11 +123,7 @@ func (p *place) questionView(q questions.Question) questionView {
 	return v
 }
 
-func (s *Surface) askQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) askQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	var in questionInput
 	if err := decode(r, &in); err != nil {
 		return nil, err
@@ -158,20 +139,15 @@ func (s *Surface) askQuestion(ctx context.Context, r *rest.Request) (*rest.Respo
 	return at.answerQuestion(ctx, id)
 }
 
-// question returns the place and the number that a path names.
-func (s *Surface) question(ctx context.Context, r *rest.Request) (*place, int64, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, 0, err
-	}
+// question returns the number that a path names.
+func (p *place) question(r *rest.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.Path["question"], 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != r.Path["question"] {
-		return nil, 0, orNotFound(dberror.ErrQuestionNotFound, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+		return 0, notFound(typeQuestion, r.Path["question"])
 	}
-	return at, id, nil
+	return id, nil
 }
 
-// answerQuestion returns the answer with a question.
 func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
 	missing := func(err error) error {
 		return orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
@@ -202,16 +178,16 @@ func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, e
 	return &rest.Response{Status: http.StatusOK, Body: v}, nil
 }
 
-func (s *Surface) getQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, id, err := s.question(ctx, r)
+func (at *place) getQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	id, err := at.question(r)
 	if err != nil {
 		return nil, err
 	}
 	return at.answerQuestion(ctx, id)
 }
 
-func (s *Surface) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, id, err := s.question(ctx, r)
+func (at *place) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	id, err := at.question(r)
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +197,8 @@ func (s *Surface) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Re
 	return at.answerQuestion(ctx, id)
 }
 
-func (s *Surface) listQuestions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[int64](r, s.cfg.PageSize)
+func (at *place) listQuestions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	p, err := readPage[int64](r, at.cfg.PageSize)
 	if err != nil {
 		return nil, err
 	}
@@ -242,15 +214,15 @@ func (s *Surface) listQuestions(ctx context.Context, r *rest.Request) (*rest.Res
 	return &rest.Response{Status: http.StatusOK, Body: result(p, rows[:min(len(rows), p.size+1)], at, r, at.id("questions"), key, at.questionView)}, nil
 }
 
-func (s *Surface) listAnswers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, id, err := s.question(ctx, r)
+func (at *place) listAnswers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	id, err := at.question(r)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := questions.On(at.store).Get(ctx, id); err != nil {
 		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
-	p, err := readPage[int](r, s.cfg.PageSize)
+	p, err := readPage[int](r, at.cfg.PageSize)
 	if err != nil {
 		return nil, err
 	}

@@ -196,22 +196,15 @@ type (
 
 // rolloutOperations are those of roll-outs.
 func (s *Surface) rolloutOperations() []rest.Operation {
-	one := map[int]reflect.Type{http.StatusOK: reflect.TypeFor[rolloutView]()}
+	undo := withHeaders(s.change(http.MethodPost, "JobRollouts_Undo", rolloutPath+"/{rollout}/undo", rest.RoleOperator, (*place).undoRollout,
+		"Starts the roll-out that undoes another one. A body is optional.", reflect.TypeFor[undoInput](), reflect.TypeFor[undoView]()), "Location")
+	undo.RequestHeaders = []string{"Idempotency-Key"}
 	return []rest.Operation{
-		{
-			ID: "JobRollouts_ListByJob", Method: http.MethodGet, Path: rolloutPath, Role: rest.RoleReader, Handle: s.listRollouts,
-			Summary: "Lists the roll-outs of a job, the latest first.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[rolloutView]]()},
-		},
-		{
-			ID: "JobRollouts_Get", Method: http.MethodGet, Path: rolloutPath + "/{rollout}", Role: rest.RoleReader, Handle: s.getRollout,
-			Summary: "Gets a roll-out with its waves.", Answers: one,
-		},
-		{
-			ID: "JobRollouts_ListTargets", Method: http.MethodGet, Path: rolloutPath + "/{rollout}/targets", Role: rest.RoleReader, Handle: s.listRolloutTargets,
-			Summary: "Lists the targets of a roll-out in the order of its waves, with what its probes returned there.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[rolloutTargetView]]()},
-		},
+		s.get("JobRollouts_ListByJob", rolloutPath, (*place).listRollouts,
+			"Lists the roll-outs of a job, the latest first.", reflect.TypeFor[list[rolloutView]](), pageParameters...),
+		s.get("JobRollouts_Get", rolloutPath+"/{rollout}", (*place).getRollout, "Gets a roll-out with its waves.", reflect.TypeFor[rolloutView]()),
+		s.get("JobRollouts_ListTargets", rolloutPath+"/{rollout}/targets", (*place).listRolloutTargets,
+			"Lists the targets of a roll-out in the order of its waves, with what its probes returned there.", reflect.TypeFor[list[rolloutTargetView]](), pageParameters...),
 		changeRollout(s, "Approve", "Approves the wave that waits for an approval.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in approveInput) error {
 			return st.ApproveRollout(ctx, id, in.Wave, in.Comment)
 		}),
@@ -247,12 +240,7 @@ func (s *Surface) rolloutOperations() []rest.Operation {
 			}
 			return st.ExtendRolloutDeadline(ctx, id, by)
 		}),
-		{
-			ID: "JobRollouts_Undo", Method: http.MethodPost, Path: rolloutPath + "/{rollout}/undo", Role: rest.RoleOperator, Handle: s.undoRollout,
-			RequestHeaders: []string{"Idempotency-Key"}, Headers: []string{"Location"},
-			Summary: "Starts the roll-out that undoes another one. A body is optional.", Body: reflect.TypeFor[undoInput](),
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[undoView]()},
-		},
+		undo,
 	}
 }
 
@@ -275,74 +263,56 @@ type undoView struct {
 func changeRollout[In any](
 	s *Surface, verb, summary string, empty bool, do func(ctx context.Context, store *controldb.Store, id uuid.UUID, in In) error,
 ) rest.Operation {
-	return rest.Operation{
-		ID: "JobRollouts_" + verb, Method: http.MethodPost, Path: rolloutPath + "/{rollout}/" + strings.ToLower(verb[:1]) + verb[1:], Role: rest.RoleOperator,
-		Summary: summary, Body: reflect.TypeFor[In](), Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[rolloutView]()},
-		Handle: func(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-			at, one, err := s.rollout(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			var in In
-			if err := body.Decode(r.Body, &in, body.Options{AllowEmpty: empty}); err != nil {
-				return nil, err
-			}
-			if err := do(ctx, at.store, one.ID, in); err != nil {
-				return nil, err
-			}
-			return s.getRollout(ctx, r)
-		},
-	}
+	path := rolloutPath + "/{rollout}/" + strings.ToLower(verb[:1]) + verb[1:]
+	return s.change(http.MethodPost, "JobRollouts_"+verb, path, rest.RoleOperator, func(at *place, ctx context.Context, r *rest.Request) (*rest.Response, error) {
+		one, err := at.rollout(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		var in In
+		if err := body.Decode(r.Body, &in, body.Options{AllowEmpty: empty}); err != nil {
+			return nil, err
+		}
+		if err := do(ctx, at.store, one.ID, in); err != nil {
+			return nil, err
+		}
+		return at.getRollout(ctx, r)
+	}, summary, reflect.TypeFor[In](), reflect.TypeFor[rolloutView]())
 }
 
 // rollout returns the roll-out that a path names.
-func (s *Surface) rollout(ctx context.Context, r *rest.Request) (*place, controldb.Rollout, error) {
-	var none controldb.Rollout
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, none, err
-	}
+func (p *place) rollout(ctx context.Context, r *rest.Request) (none controldb.Rollout, err error) {
 	if err := hidden(r.Path["job"]); err != nil {
-		return nil, none, err
+		return none, err
 	}
 	text := r.Path["rollout"]
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 || id == uuid.Nil {
-		return nil, none, notFound(typeRollout, text)
+		return none, notFound(typeRollout, text)
 	}
-	found, err := at.store.Rollouts(ctx, controldb.RolloutFilter{ID: id, JobName: r.Path["job"]}, controldb.Page[controldb.RunKey]{Top: 1})
-	if err != nil {
-		return nil, none, err
+	found, err := p.store.Rollouts(ctx, controldb.RolloutFilter{ID: id, JobName: r.Path["job"]}, controldb.Page[controldb.RunKey]{Top: 1})
+	switch {
+	case err != nil:
+		return none, err
+	case len(found) == 0:
+		return none, notFound(typeRollout, text)
 	}
-	if len(found) == 0 {
-		return nil, none, notFound(typeRollout, text)
-	}
-	return at, found[0], nil
+	return found[0], nil
 }
 
-func (s *Surface) listRollouts(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[controldb.RunKey](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	job, err := at.job(ctx, r.Path["job"])
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.Rollouts(ctx, controldb.RolloutFilter{JobName: job.Name}, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, at.id("jobs", job.Name, "rollouts"), controldb.Rollout.Key, func(one controldb.Rollout) rolloutView { return at.rolloutView(one, nil) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listRollouts(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[controldb.RunKey]) (string, []controldb.Rollout, error) {
+		job, err := at.job(ctx, r.Path["job"])
+		if err != nil {
+			return "", nil, err
+		}
+		rows, err := at.store.Rollouts(ctx, controldb.RolloutFilter{JobName: job.Name}, page)
+		return at.id("jobs", job.Name, "rollouts"), rows, err
+	}, controldb.Rollout.Key, func(one controldb.Rollout) rolloutView { return at.rolloutView(one, nil) })
 }
 
-func (s *Surface) getRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, one, err := s.rollout(ctx, r)
+func (at *place) getRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	one, err := at.rollout(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -363,21 +333,16 @@ func (s *Surface) getRollout(ctx context.Context, r *rest.Request) (*rest.Respon
 	return &rest.Response{Status: http.StatusOK, Body: v}, nil
 }
 
-func (s *Surface) listRolloutTargets(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, one, err := s.rollout(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[controldb.RolloutTargetKey](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.RolloutTargets(ctx, one.ID, controldb.RolloutTargetFilter{}, p.rows())
+func (at *place) listRolloutTargets(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	one, err := at.rollout(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	self := at.rolloutID(one) + "/targets"
-	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, self, controldb.RolloutTarget.Key, func(t controldb.RolloutTarget) rolloutTargetView {
+	return answerPage(at, r, func(page controldb.Page[controldb.RolloutTargetKey]) (string, []controldb.RolloutTarget, error) {
+		rows, err := at.store.RolloutTargets(ctx, one.ID, controldb.RolloutTargetFilter{}, page)
+		return self, rows, err
+	}, controldb.RolloutTarget.Key, func(t controldb.RolloutTarget) rolloutTargetView {
 		return rolloutTargetView{
 			envelope: envelope{ID: self + "/" + t.TargetID.String(), Name: t.TargetID.String(), Type: typeRolloutTarget},
 			Properties: rolloutTargetProperties{
@@ -385,13 +350,13 @@ func (s *Surface) listRolloutTargets(ctx context.Context, r *rest.Request) (*res
 				RunID: given(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,
 			},
 		}
-	})}, nil
+	})
 }
 
 // undoRollout starts a roll-out that undoes another one. A request that is repeated with the same
 // key starts it once.
-func (s *Surface) undoRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, one, err := s.rollout(ctx, r)
+func (at *place) undoRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	one, err := at.rollout(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -113,32 +113,32 @@ func (p *place) startTarget(f *faults, path string, in startTarget) targets.Targ
 
 // start starts a run with an id, unless there is one already. The status of the answer is 201 for a
 // new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
-func (s *Surface) start(ctx context.Context, at *place, req controldb.StartRequest) (*rest.Response, controldb.Execution, error) {
-	e, err := at.runOf(ctx, req.Job, req.ID)
+func (p *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Response, controldb.Execution, error) {
+	e, err := p.runOf(ctx, req.Job, req.ID)
 	exists := err == nil
 	if exists && req.Parameters == "" && req.OnlyTargets == nil {
-		return s.answerRun(at, http.StatusOK, e), e, nil
+		return p.answerRun(http.StatusOK, e), e, nil
 	}
 	if !exists && !errors.Is(err, dberror.ErrExecutionNotFound) {
 		return nil, e, err
 	}
 	// The control database refuses other parameters and databases than those of a run that exists.
-	if _, startErr := at.store.Start(ctx, req); startErr != nil {
+	if _, startErr := p.store.Start(ctx, req); startErr != nil {
 		if dberror.KindOf(startErr) != dberror.KindNone {
 			return nil, e, orNotFound(startErr, dberror.ErrJobNotFound, typeJob, req.Job)
 		}
 		// The answer may be lost, and the run started: then it must not be refused.
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)
 		defer cancel()
-		if e, err = at.runOf(again, req.Job, req.ID); err != nil {
+		if e, err = p.runOf(again, req.Job, req.ID); err != nil {
 			return nil, e, startErr
 		}
-	} else if e, err = at.runOf(ctx, req.Job, req.ID); err != nil {
+	} else if e, err = p.runOf(ctx, req.Job, req.ID); err != nil {
 		return nil, e, err
 	}
 	if exists {
-		return s.answerRun(at, http.StatusOK, e), e, nil
+		return p.answerRun(http.StatusOK, e), e, nil
 	}
 	e.Active, e.Lifecycle, e.StartTime, e.EndTime, e.LastMessage = true, jobs.Created, time.Time{}, time.Time{}, "Job execution created."
-	return s.answerRun(at, http.StatusCreated, e), e, nil
+	return p.answerRun(http.StatusCreated, e), e, nil
 }

@@ -20,28 +20,12 @@ const (
 func (s *Surface) stepExecutionOperations() []rest.Operation {
 	one, many := reflect.TypeFor[executionView](), reflect.TypeFor[list[executionView]]()
 	return []rest.Operation{
-		{
-			ID: "JobStepExecutions_ListByJobExecution", Method: http.MethodGet, Path: runStepPath, Role: rest.RoleReader,
-			Handle: s.listStepRuns, Summary: "Lists the steps of a run.", Query: runParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobStepExecutions_Get", Method: http.MethodGet, Path: runStepPath + "/{step}", Role: rest.RoleReader,
-			Handle: s.getStepRun, Summary: "Gets a step of a run.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobTargetExecutions_ListByJobExecution", Method: http.MethodGet, Path: executionPath + "/{execution}/targets",
-			Role: rest.RoleReader, Handle: s.listTargetRuns, Summary: "Lists the targets of a run.", Query: runParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobTargetExecutions_ListByStep", Method: http.MethodGet, Path: runTargetPath, Role: rest.RoleReader,
-			Handle: s.listTargetRuns, Summary: "Lists the targets of a step of a run.", Query: runParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobTargetExecutions_Get", Method: http.MethodGet, Path: runTargetPath + "/{target}", Role: rest.RoleReader,
-			Handle: s.getTargetRun, Summary: "Gets a target of a step of a run.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
+		s.get("JobStepExecutions_ListByJobExecution", runStepPath, (*place).listStepRuns, "Lists the steps of a run.", many, runParameters...),
+		s.get("JobStepExecutions_Get", runStepPath+"/{step}", (*place).getStepRun, "Gets a step of a run.", one),
+		s.get("JobTargetExecutions_ListByJobExecution", executionPath+"/{execution}/targets", (*place).listTargetRuns,
+			"Lists the targets of a run.", many, runParameters...),
+		s.get("JobTargetExecutions_ListByStep", runTargetPath, (*place).listTargetRuns, "Lists the targets of a step of a run.", many, runParameters...),
+		s.get("JobTargetExecutions_Get", runTargetPath+"/{target}", (*place).getTargetRun, "Gets a target of a step of a run.", one),
 	}
 }
 
@@ -69,35 +53,25 @@ func (p *place) targetRunView(e controldb.StepRun) executionView {
 	return v
 }
 
-// runList reads what the lists below a run have in common.
-func runList[K any](ctx context.Context, s *Surface, r *rest.Request) (*place, controldb.Execution, controldb.RunFilter, page[K], error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, controldb.Execution{}, controldb.RunFilter{}, page[K]{}, err
-	}
-	p, err := readPage[K](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, controldb.Execution{}, controldb.RunFilter{}, p, err
-	}
+// filteredRun returns the run that a path names, and the filter of a list below it.
+func (p *place) filteredRun(ctx context.Context, r *rest.Request) (controldb.Execution, controldb.RunFilter, error) {
 	filter, err := readRunFilter(r)
 	if err != nil {
-		return nil, controldb.Execution{}, filter, p, err
+		return controldb.Execution{}, filter, err
 	}
-	e, err := at.run(ctx, r)
-	return at, e, filter, p, err
+	e, err := p.run(ctx, r)
+	return e, filter, err
 }
 
-func (s *Surface) listStepRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, run, filter, p, err := runList[int](ctx, s, r)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := at.store.StepRuns(ctx, run.ID, "", filter, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, at.runID(run)+"/steps", func(e controldb.StepRun) int { return *e.StepID }, at.stepRunView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listStepRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[int]) (string, []controldb.StepRun, error) {
+		run, filter, err := at.filteredRun(ctx, r)
+		if err != nil {
+			return "", nil, err
+		}
+		rows, err := at.store.StepRuns(ctx, run.ID, "", filter, page)
+		return at.runID(run) + "/steps", rows, err
+	}, func(e controldb.StepRun) int { return *e.StepID }, at.stepRunView)
 }
 
 // stepRun returns the step of a run that a path names.
@@ -112,11 +86,7 @@ func (p *place) stepRun(ctx context.Context, r *rest.Request, run controldb.Exec
 	return rows[0], nil
 }
 
-func (s *Surface) getStepRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getStepRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	run, err := at.run(ctx, r)
 	if err != nil {
 		return nil, err
@@ -128,34 +98,28 @@ func (s *Surface) getStepRun(ctx context.Context, r *rest.Request) (*rest.Respon
 	return &rest.Response{Status: http.StatusOK, Body: at.stepRunView(step)}, nil
 }
 
-func (s *Surface) listTargetRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, run, filter, p, err := runList[controldb.StepRunKey](ctx, s, r)
-	if err != nil {
-		return nil, err
-	}
-	step, id := "", at.runID(run)+"/targets"
-	if r.Path["step"] != "" {
-		found, err := at.stepRun(ctx, r, run)
+func (at *place) listTargetRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[controldb.StepRunKey]) (string, []controldb.StepRun, error) {
+		run, filter, err := at.filteredRun(ctx, r)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		step, id = found.StepName, at.runID(run)+"/steps/"+escapeName(found.StepName)+"/targets"
-	}
-	rows, err := at.store.TargetRuns(ctx, run.ID, step, uuid.Nil, filter, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, id, func(e controldb.StepRun) controldb.StepRunKey {
+		step, id := "", at.runID(run)+"/targets"
+		if r.Path["step"] != "" {
+			found, err := at.stepRun(ctx, r, run)
+			if err != nil {
+				return "", nil, err
+			}
+			step, id = found.StepName, at.runID(run)+"/steps/"+escapeName(found.StepName)+"/targets"
+		}
+		rows, err := at.store.TargetRuns(ctx, run.ID, step, uuid.Nil, filter, page)
+		return id, rows, err
+	}, func(e controldb.StepRun) controldb.StepRunKey {
 		return controldb.StepRunKey{StepID: *e.StepID, Server: e.Server, Database: e.Database, TargetID: e.TargetID}
 	}, at.targetRunView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
-func (s *Surface) getTargetRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getTargetRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	run, err := at.run(ctx, r)
 	if err != nil {
 		return nil, err

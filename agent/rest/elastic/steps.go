@@ -111,33 +111,13 @@ const (
 func (s *Surface) stepOperations() []rest.Operation {
 	one, many := reflect.TypeFor[stepView](), reflect.TypeFor[list[stepView]]()
 	return []rest.Operation{
-		{
-			ID: "JobSteps_ListByJob", Method: http.MethodGet, Path: stepPath, Role: rest.RoleReader, Handle: s.listSteps,
-			Summary: "Lists the steps of the current version of a job.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobSteps_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: stepPath + "/{step}", Role: rest.RoleReader, Handle: s.getStep,
-			Summary: "Gets a step of the current version of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobSteps_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.putStep,
-			Summary: "Creates or replaces a step, which makes a new version of the job. What is omitted gets its default.",
-			Body:    reflect.TypeFor[stepInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobSteps_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: stepPath + "/{step}", Role: rest.RoleAuthor, Handle: s.deleteStep,
-			Summary: "Deletes a step, which makes a new version of the job.",
-			Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
-		{
-			ID: "JobSteps_ListByVersion", Method: http.MethodGet, Path: versionPath + "/{version}/steps", Role: rest.RoleReader,
-			Handle: s.listSteps, Summary: "Lists the steps of a version of a job.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: many},
-		},
-		{
-			ID: "JobSteps_GetByVersion", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: versionPath + "/{version}/steps/{step}", Role: rest.RoleReader,
-			Handle: s.getStep, Summary: "Gets a step of a version of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
+		s.get("JobSteps_ListByJob", stepPath, (*place).listSteps, "Lists the steps of the current version of a job.", many, pageParameters...),
+		versioned(s.get("JobSteps_Get", stepPath+"/{step}", (*place).getStep, "Gets a step of the current version of a job.", one)),
+		versioned(s.change(http.MethodPut, "JobSteps_CreateOrUpdate", stepPath+"/{step}", rest.RoleAuthor, (*place).putStep,
+			"Creates or replaces a step, which makes a new version of the job. What is omitted gets its default.", reflect.TypeFor[stepInput](), one, http.StatusCreated)),
+		versioned(s.delete("JobSteps_Delete", stepPath+"/{step}", rest.RoleAuthor, (*place).deleteStep, "Deletes a step, which makes a new version of the job.")),
+		s.get("JobSteps_ListByVersion", versionPath+"/{version}/steps", (*place).listSteps, "Lists the steps of a version of a job.", many, pageParameters...),
+		versioned(s.get("JobSteps_GetByVersion", versionPath+"/{version}/steps/{step}", (*place).getStep, "Gets a step of a version of a job.", one)),
 	}
 }
 
@@ -202,12 +182,8 @@ func (p *place) refer(collection, name string) string {
 	return p.id(collection, name)
 }
 
-func (s *Surface) listSteps(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[int](r, s.cfg.PageSize)
+func (at *place) listSteps(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	p, err := readPage[int](r, at.cfg.PageSize)
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +201,7 @@ func (s *Surface) listSteps(ctx context.Context, r *rest.Request) (*rest.Respons
 	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
-func (s *Surface) getStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	where, err := at.steps(ctx, r)
 	if err != nil {
 		return nil, err
@@ -242,17 +214,12 @@ func (s *Surface) getStep(ctx context.Context, r *rest.Request) (*rest.Response,
 	return at.answerStep(http.StatusOK, where, step), nil
 }
 
-// answerStep returns the answer with a step.
 func (p *place) answerStep(status int, where steps, step controldb.JobStep) *rest.Response {
 	v := p.stepView(where, step)
 	return tagged(status, v.ID, step.Revision, v)
 }
 
-func (s *Surface) putStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["step"]
 	if err := checkName(typeStep, name); err != nil {
 		return nil, err
@@ -370,11 +337,7 @@ func (p *place) expectStep(ctx context.Context, r *rest.Request, where steps, na
 	})
 }
 
-func (s *Surface) deleteStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	where, err := at.steps(ctx, r)
 	if err == nil {
 		err = where.readOnly

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/triggers"
 )
@@ -74,32 +75,16 @@ type triggerEventProperties struct {
 	Reason                 string     `json:"reason,omitempty"`
 }
 
-// triggerOperations are those of triggers.
 func (s *Surface) triggerOperations() []rest.Operation {
 	one := reflect.TypeFor[triggerView]()
 	return []rest.Operation{
-		{
-			ID: "JobTriggers_ListByJob", Method: http.MethodGet, Path: triggerPath, Role: rest.RoleReader, Handle: s.listTriggers,
-			Summary: "Lists the triggers of a job.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[triggerView]]()},
-		},
-		{
-			ID: "JobTriggers_Get", Method: http.MethodGet, Path: triggerPath + "/{trigger}", Role: rest.RoleReader, Handle: s.getTrigger,
-			Summary: "Gets a trigger of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
-		},
-		{
-			ID: "JobTriggers_CreateOrUpdate", Method: http.MethodPut, Path: triggerPath + "/{trigger}", Role: rest.RoleAuthor, Handle: s.putTrigger,
-			Summary: "Creates or replaces a trigger: the job starts after runs of other jobs. What is omitted gets its default.",
-			Body:    reflect.TypeFor[triggerInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
-		},
-		{
-			ID: "JobTriggers_Delete", Method: http.MethodDelete, Path: triggerPath + "/{trigger}", Role: rest.RoleAuthor, Handle: s.deleteTrigger,
-			Summary: "Deletes a trigger of a job.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
-		},
-		{
-			ID: "JobTriggerEvents_ListByTrigger", Method: http.MethodGet, Path: triggerPath + "/{trigger}/events", Role: rest.RoleReader, Handle: s.listTriggerEvents,
-			Summary: "Lists the runs that a trigger has watched, the latest first, and what they started.", Query: pageParameters,
-			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[triggerEventView]]()},
-		},
+		s.get("JobTriggers_ListByJob", triggerPath, (*place).listTriggers, "Lists the triggers of a job.", reflect.TypeFor[list[triggerView]](), pageParameters...),
+		s.get("JobTriggers_Get", triggerPath+"/{trigger}", (*place).getTrigger, "Gets a trigger of a job.", one),
+		s.change(http.MethodPut, "JobTriggers_CreateOrUpdate", triggerPath+"/{trigger}", rest.RoleAuthor, (*place).putTrigger,
+			"Creates or replaces a trigger: the job starts after runs of other jobs. What is omitted gets its default.", reflect.TypeFor[triggerInput](), one, http.StatusCreated),
+		s.delete("JobTriggers_Delete", triggerPath+"/{trigger}", rest.RoleAuthor, (*place).deleteTrigger, "Deletes a trigger of a job."),
+		s.get("JobTriggerEvents_ListByTrigger", triggerPath+"/{trigger}/events", (*place).listTriggerEvents,
+			"Lists the runs that a trigger has watched, the latest first, and what they started.", reflect.TypeFor[list[triggerEventView]](), pageParameters...),
 	}
 }
 
@@ -120,32 +105,18 @@ func (p *place) trigger(ctx context.Context, r *rest.Request) (triggers.Trigger,
 	return t, orNotFound(err, dberror.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
 }
 
-func (s *Surface) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[string](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	job, err := at.job(ctx, r.Path["job"])
-	if err != nil {
-		return nil, err
-	}
-	rows, err := triggers.On(at.store).Page(ctx, job.Name, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, at.id("jobs", job.Name, "triggers"), func(t triggers.Trigger) string { return t.Name }, at.triggerView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[string]) (string, []triggers.Trigger, error) {
+		job, err := at.job(ctx, r.Path["job"])
+		if err != nil {
+			return "", nil, err
+		}
+		rows, err := triggers.On(at.store).Page(ctx, job.Name, page)
+		return at.id("jobs", job.Name, "triggers"), rows, err
+	}, func(t triggers.Trigger) string { return t.Name }, at.triggerView)
 }
 
-func (s *Surface) getTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) getTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	t, err := at.trigger(ctx, r)
 	if err != nil {
 		return nil, err
@@ -153,11 +124,7 @@ func (s *Surface) getTrigger(ctx context.Context, r *rest.Request) (*rest.Respon
 	return &rest.Response{Status: http.StatusOK, Body: at.triggerView(t)}, nil
 }
 
-func (s *Surface) putTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) putTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["trigger"]
 	if err := checkName(typeTrigger, name); err != nil {
 		return nil, err
@@ -213,11 +180,7 @@ func (p *place) readTrigger(r *rest.Request, job, name string) (triggers.Spec, e
 	return triggers.Spec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
 }
 
-func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (at *place) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	job, err := at.job(ctx, r.Path["job"])
 	if err == nil {
 		err = readOnly(job)
@@ -228,26 +191,14 @@ func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Res
 	return deleted(triggers.On(at.store).Delete(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
 }
 
-func (s *Surface) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	at, err := s.place(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPage[int64](r, s.cfg.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	t, err := at.trigger(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := triggers.On(at.store).Events(ctx, triggers.EventFilter{JobName: t.JobName, Trigger: t.Name}, p.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := result(p, rows, at, r, at.id("jobs", t.JobName, "triggers", t.Name, "events"), func(e triggers.Event) int64 { return e.ID },
-		func(e triggers.Event) triggerEventView { return at.triggerEventView(t, e) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+func (at *place) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	var t triggers.Trigger
+	return answerPage(at, r, func(page controldb.Page[int64]) (id string, rows []triggers.Event, err error) {
+		if t, err = at.trigger(ctx, r); err == nil {
+			rows, err = triggers.On(at.store).Events(ctx, triggers.EventFilter{JobName: t.JobName, Trigger: t.Name}, page)
+		}
+		return at.id("jobs", t.JobName, "triggers", t.Name, "events"), rows, err
+	}, func(e triggers.Event) int64 { return e.ID }, func(e triggers.Event) triggerEventView { return at.triggerEventView(t, e) })
 }
 
 // triggerEventView describes an event of a trigger. Its name is the id of the run that ended.

@@ -180,7 +180,6 @@ var (
 	marshalsJSON  = reflect.TypeFor[json.Marshaler]()
 )
 
-// of returns the schema of a type.
 func (s *schemas) of(t reflect.Type) object {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -268,7 +267,6 @@ func (s *schemas) structure(t reflect.Type) object {
 	return object{"$ref": "#/components/schemas/" + name}
 }
 
-// name returns a new name for a type.
 func (s *schemas) name(t reflect.Type) string {
 	base := regexp.MustCompile(`[^\[\],]*[./]`).ReplaceAllString(t.Name(), "") // the packages of type arguments
 	base = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(base, "_"), "_")
@@ -280,7 +278,6 @@ func (s *schemas) name(t reflect.Type) string {
 	return name
 }
 
-// members returns the schema of an object.
 func (s *schemas) members(t reflect.Type) object {
 	schema := object{"type": "object"}
 	properties, required := object{}, []string(nil)

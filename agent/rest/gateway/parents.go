@@ -182,7 +182,6 @@ var providers = []struct {
 	{"Microsoft.Resources", []string{"subscriptions", "tenants", "resourceGroups"}, []string{"2022-09-01", "2021-04-01", "2016-09-01"}},
 }
 
-// providersOf returns the providers of a subscription.
 func providersOf(subscription string, entries []*rest.Entry) (all []providerBody) {
 	locations := []string{}
 	for _, e := range entries {

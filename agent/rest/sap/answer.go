@@ -312,7 +312,6 @@ func modeValue(s *sap.Schedule) json.RawMessage {
 	return or(string(members[string(s.Mode)]), "null")
 }
 
-// used returns the mode of a schedule.
 func used(s *sap.Schedule) (m usedMode) {
 	value := modeValue(s)
 	switch s.Mode {
@@ -328,7 +327,6 @@ func used(s *sap.Schedule) (m usedMode) {
 	return m
 }
 
-// all returns all modes of a schedule.
 func all(s *sap.Schedule) allModes {
 	m := used(s)
 	return allModes{
@@ -454,7 +452,6 @@ func oneJob(j *sap.Job, schedules bool) jobBody {
 	return b
 }
 
-// textOf returns a time as JSON.
 func textOf(t time.Time) json.RawMessage {
 	if text := formatTime(t, stamp); text != nil {
 		return quoted(*text)

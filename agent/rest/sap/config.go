@@ -117,7 +117,6 @@ func (c Config) Check(databases []string) error {
 	return errors.Join(all...)
 }
 
-// check reports the faults of a limit.
 func (l RateLimit) check(path string, fault func(string, ...any)) {
 	l = l.or(limits{0, 0})
 	switch {

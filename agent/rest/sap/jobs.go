@@ -407,7 +407,6 @@ func (c *call) getJob(ctx context.Context) (*rest.Response, error) {
 	return c.answerJob(ctx, sap.JobRef{ID: id}, schedules)
 }
 
-// answerJob answers with one job.
 func (c *call) answerJob(ctx context.Context, ref sap.JobRef, schedules bool) (*rest.Response, error) {
 	job, err := sap.On(c.service.Store).Job(ctx, c.scope, ref)
 	if errors.Is(err, dberror.ErrSAPAmbiguous) {

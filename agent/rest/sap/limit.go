@@ -87,7 +87,6 @@ type buckets struct {
 
 func newBuckets(l RateLimit) *buckets { return &buckets{limit: l, list: map[string]*bucket{}} }
 
-// of returns the bucket of a tenant.
 func (b *buckets) of(tenant string, now time.Time) *bucket {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -118,5 +118,4 @@ func success(sap.Result) (storedAnswer, error) {
 	return storedAnswer{Status: http.StatusOK, Body: json.RawMessage(`{"success":true}`)}, nil
 }
 
-// jobPath returns the path of a job.
 func jobPath(id int64) string { return root + "/jobs/" + strconv.FormatInt(id, 10) }

@@ -87,7 +87,6 @@ func collectionOf(e *rest.Entry, c scheduler.Collection) collection {
 	return shown
 }
 
-// answerCollection returns the answer with a job collection.
 func answerCollection(status int, e *rest.Entry, c scheduler.Collection) *rest.Response {
 	return &rest.Response{
 		Status: status, Header: http.Header{"Etag": {etag.New(c.ID.String(), c.Revision)}}, Body: collectionOf(e, c),

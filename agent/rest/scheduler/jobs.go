@@ -54,7 +54,6 @@ func shownAction(j scheduler.Job) *action {
 	return &a
 }
 
-// answerJob returns the answer with a job.
 func answerJob(code int, p place, j scheduler.Job) *rest.Response {
 	return &rest.Response{Status: code, Header: http.Header{"Etag": {etag.New(j.ID.String(), j.Revision)}}, Body: jobOf(p, j)}
 }

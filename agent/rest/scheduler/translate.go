@@ -167,7 +167,6 @@ func (t *translator) check(path string, d *actions.Definition, command string) {
 	}
 }
 
-// addressElement returns the element of a definition that has its address.
 func addressElement(d *actions.Definition) string {
 	switch {
 	case d.HTTP != nil:

@@ -45,7 +45,6 @@ func confirmSetBaseline(ctx context.Context, r *page.Request) (*page.Confirmatio
 	}, nil
 }
 
-// setBaseline sets a baseline.
 func setBaseline(ctx context.Context, r *page.Request) (*page.Done, error) {
 	p, err := database(ctx, r)
 	if err != nil {
@@ -76,7 +75,6 @@ func confirmDeleteBaseline(ctx context.Context, r *page.Request) (*page.Confirma
 	}, nil
 }
 
-// deleteBaseline deletes a baseline.
 func deleteBaseline(ctx context.Context, r *page.Request) (*page.Done, error) {
 	name := r.Value("baseline")
 	if err := drifts.On(r.Store).DeleteBaseline(ctx, name); err != nil {

@@ -110,7 +110,6 @@ func pauseEnd(r *page.Request) (time.Time, error) {
 	return until, nil
 }
 
-// pauseDatabase pauses a database.
 func pauseDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
 	p, err := database(ctx, r)
 	if err != nil {

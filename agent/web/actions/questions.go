@@ -151,7 +151,6 @@ func confirmCancelQuestion(ctx context.Context, r *page.Request) (*page.Confirma
 	}, nil
 }
 
-// cancelQuestion cancels a question.
 func cancelQuestion(ctx context.Context, r *page.Request) (*page.Done, error) {
 	id, ok := number(r, "question")
 	if !ok {

@@ -324,7 +324,6 @@ func (a rolloutAction) equivalents(r *page.Request, id uuid.UUID, fields []page.
 	return commands(page.CLI(cli...), page.TSQL(a.proc, tsql...))
 }
 
-// carryOut carries the action out.
 func (a rolloutAction) carryOut(ctx context.Context, r *page.Request) (*page.Done, error) {
 	id, err := rolloutID(r)
 	if err != nil {

@@ -80,7 +80,6 @@ func confirmDeleteWindow(ctx context.Context, r *page.Request) (*page.Confirmati
 	}, nil
 }
 
-// deleteWindow deletes a window.
 func deleteWindow(ctx context.Context, r *page.Request) (*page.Done, error) {
 	name := r.Value("window")
 	if err := r.Store.DeleteTargetWindow(ctx, name); err != nil {
@@ -108,7 +107,6 @@ func confirmDeleteTrigger(ctx context.Context, r *page.Request) (*page.Confirmat
 	}, nil
 }
 
-// deleteTrigger deletes a trigger.
 func deleteTrigger(ctx context.Context, r *page.Request) (*page.Done, error) {
 	job, name := r.Value("job"), r.Value("trigger")
 	if err := triggers.On(r.Store).Delete(ctx, job, name); err != nil {

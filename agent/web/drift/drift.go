@@ -144,7 +144,6 @@ func (d *data) addSteps(ctx context.Context, r *page.Request, job controldb.JobD
 	return err
 }
 
-// addBaselines adds the baselines.
 func (d *data) addBaselines(ctx context.Context, r *page.Request) error {
 	list, err := drifts.On(r.Store).Baselines(ctx)
 	for _, b := range list {

@@ -61,7 +61,6 @@ func (s *subject) label(name string) string {
 	return labelOf(name)
 }
 
-// parts makes the parts of fields.
 func (b *builder) parts(list []manifest.Field, prefix string) []page.Part {
 	var parts []page.Part
 	for _, f := range list {

@@ -43,7 +43,6 @@ type agentsData struct {
 	Operations []account.Operation
 }
 
-// agentsPage makes the page of agents.
 func agentsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	read, topic := readCounts, topicCounts
 	if r.May(rest.RoleOperator) {

@@ -36,7 +36,6 @@ type alertsData struct {
 	Deliveries []alerting.Delivery // those that wait for another attempt, or failed
 }
 
-// alertsPage makes the page of alerts.
 func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	d, err := readOpenAlerts(ctx, r.Store)
 	if err != nil {
@@ -154,7 +153,6 @@ type alertData struct {
 	Deliveries []alerting.Delivery
 }
 
-// alertPage makes the page of an alert.
 func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	id, err := strconv.ParseInt(r.Value("alert"), 10, 64)
 	if err != nil || id < 1 {

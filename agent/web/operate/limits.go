@@ -33,7 +33,6 @@ type limitData struct {
 	Uses []summary.LimitedJob
 }
 
-// limitsPage makes the page of limits.
 func limitsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	d, err := readLimits(ctx, r.Store)
 	if err != nil {

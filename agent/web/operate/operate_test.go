@@ -61,7 +61,7 @@ func TestAgentsPage(t *testing.T) {
 	d.Holders = []controldb.LockHolder{{SessionID: 61, Login: hostile, Program: hostile, Host: hostile}}
 	d.List = []controldb.AgentStatus{
 		{Host: hostile, Version: hostile, Live: true, MaxConcurrentTargets: 4, Tasks: 3, CommandTypes: "Upkeep,TSql, Http", RecentTerms: 7, Protocol: 1, Engine: hostile, ZoneData: hostile},
-		{Host: "other", Live: true, Engine: "jobs/schedule 2, zones 1"},
+		{Host: "other", Live: true, MaxConcurrentTargets: 100, Tasks: 107, Engine: "jobs/schedule 2, zones 1"},
 		{Host: "gone", EndedAt: now.Add(-time.Hour), ExpiresAt: now.Add(-time.Minute)},
 		{Host: "killed", EndReason: "Replaced", ExpiresAt: now.Add(-2 * time.Hour)},
 	}
@@ -70,7 +70,7 @@ func TestAgentsPage(t *testing.T) {
 	d.Operations = []account.Operation{{Kind: account.OperationDrop, Agent: hostile, ErrorMessage: hostile, Status: "InProgress", ActiveRuns: 3, StartTime: now}}
 	html = render(t, "agents.html", d)
 	requireHarmless(t, html)
-	for _, want := range []string{"TSql, Http", "terms in 24 h", "protocol 1", "ended", "session 61", "Deletion of", "live agents have different engines", "another instant on another agent", "1\u00a0h ago", "2\u00a0h ago"} {
+	for _, want := range []string{"TSql, Http", "terms in 24 h", "protocol 1", "ended", `>3</data> of <data class="num" value="4">`, `>100</data> of <data class="num" value="100">`, "session 61", "Deletion of", "live agents have different engines", "another instant on another agent", "1\u00a0h ago", "2\u00a0h ago"} {
 		require.True(t, strings.Contains(html, want), "%q is not in the page", want)
 	}
 	require.NotContains(t, html, "Upkeep")

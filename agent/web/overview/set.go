@@ -58,7 +58,6 @@ func Set() page.Set {
 	}
 }
 
-// handle makes the page.
 func handle(ctx context.Context, r *page.Request) (*page.View, error) {
 	one := reader{now: time.Now}
 	d, err := one.read(ctx, r.Store)

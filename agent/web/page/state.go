@@ -66,7 +66,6 @@ func StateClass(state any) string {
 	return "wait"
 }
 
-// stateKey returns the key of a state.
 func stateKey(state string) string { return strings.ToLower(strings.ReplaceAll(state, " ", "")) }
 
 // State shows a state with colour, icon and text. The words of a name such as WaitingForRetry are

@@ -219,7 +219,6 @@ func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
 	return nil
 }
 
-// columns returns the columns of a shape.
 func columns(s questions.Shape) []column {
 	list := make([]column, len(s.Columns))
 	for i, c := range s.Columns {

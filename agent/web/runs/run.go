@@ -29,7 +29,6 @@ type runPage struct {
 	Path     string // of the run
 }
 
-// runID returns the run of a request.
 func runID(r *page.Request) (uuid.UUID, error) {
 	id, err := uuid.Parse(r.Value("run"))
 	if err != nil {
@@ -38,7 +37,6 @@ func runID(r *page.Request) (uuid.UUID, error) {
 	return id, nil
 }
 
-// run makes the page of a run.
 func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 	id, err := runID(r)
 	if err != nil {

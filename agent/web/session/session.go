@@ -158,7 +158,6 @@ const (
 	signInCookie  = "jobagent-sign-in"
 )
 
-// name returns the name of a cookie.
 func (s *Sessions) name(cookie string) string {
 	if s.cfg.Secure {
 		return "__Host-" + cookie

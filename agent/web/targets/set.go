@@ -69,7 +69,6 @@ func (h head) Duration() time.Duration { return h.Run.Duration() }
 // Short is the beginning of the run's id, for texts.
 func (h head) Short() string { return h.Run.ID.String()[:8] }
 
-// readHead reads a run.
 func readHead(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (head, error) {
 	run, err := store.Run(ctx, id, parts...)
 	return head{Run: run}, err

@@ -282,7 +282,6 @@ func (d *targetPage) readAttempts(ctx context.Context, store *controldb.Store) e
 	return nil
 }
 
-// readWait reads what the target waits for.
 func (d *targetPage) readWait(ctx context.Context, store *controldb.Store) error {
 	e, err := store.ExplainTarget(ctx, d.key.run, d.Target.StepID, d.key.target)
 	if err != nil {
@@ -415,7 +414,6 @@ func (d *targetPage) ScriptLines() int { return strings.Count(d.Step.Command, "\
 // ScriptCut reports whether only a part of the script is shown.
 func (d *targetPage) ScriptCut() bool { return !d.key.wholeScript && d.ScriptLines() > linesShown }
 
-// firstLine returns the first line of a text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimRight(line, "\r")

@@ -99,13 +99,11 @@ func (b *blobs) add(mediaType string, content []byte) descriptor {
 	return descriptor{MediaType: mediaType, Digest: digest, Size: len(content)}
 }
 
-// addJSON adds a value in JSON.
 func (b *blobs) addJSON(mediaType string, value any) (descriptor, error) {
 	content, err := json.Marshal(value)
 	return b.add(mediaType, content), err
 }
 
-// digestOf returns the digest of content.
 func digestOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -165,7 +165,6 @@ func readSource(ctx context.Context) (s source, err error) {
 	return s, nil
 }
 
-// buildBinary builds the binary of a platform.
 func buildBinary(ctx context.Context, platform, path string) error {
 	system, arch, _ := strings.Cut(platform, "/")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -buildid=", "-o", path, "./cmd/jobagent")

@@ -7,11 +7,11 @@ import (
 )
 
 // aggregates are the aggregate functions ("Aggregate functions (Transact-SQL)"). COUNT(*) is COUNT
-// without arguments. GROUPING and GROUPING_ID have no accumulator, because the compiler computes
-// their values.
+// without arguments. COUNT, which is SQLite's, and GROUPING and GROUPING_ID, whose values the
+// compiler computes, have no accumulator.
 var aggregates = []*Func{
-	aggregateFunc("COUNT", 0, 1, fixed(types.IntType), aggregate.NewCount),
-	aggregateFunc("COUNT_BIG", 0, 1, fixed(types.BigIntType), aggregate.NewCount),
+	aggregateFunc("COUNT", 0, 1, fixed(types.IntType), nil),
+	aggregateFunc("COUNT_BIG", 0, 1, fixed(types.BigIntType), nil),
 	aggregateFunc("APPROX_COUNT_DISTINCT", 1, 1, fixed(types.BigIntType), aggregate.NewDistinct),
 	aggregateFunc("SUM", 1, 1, sumResult("sum"), aggregate.NewSum),
 	aggregateFunc("AVG", 1, 1, avgResult, aggregate.NewAvg),

@@ -17,6 +17,6 @@
 // for texts and patterns, jsontext for JSON, format for FORMAT, aggregate for groups of rows,
 // timezone for AT TIME ZONE, convert for the conversions of arguments.
 //
-// CAST, CONVERT, CASE, COALESCE, NULLIF, IIF and similar expressions are in the table for their
-// names and rules. The compiler may lower them itself, so that operands are evaluated lazily.
+// The compiler binds CAST, CASE and IIF, which are syntax, and ISNULL, COALESCE, NULLIF and CHOOSE,
+// for which the table has the number of arguments: none of these evaluates all operands.
 package builtin

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,10 +194,15 @@ func TestSession(t *testing.T) {
 }
 
 // TestTable checks the shape of every entry: it has a result rule, and an implementation unless it
-// is an aggregate or window function; NULLs of every type cause no panic.
+// is an aggregate or window function; NULLs of every type cause no panic. The compiler has the
+// rules of functions that do not evaluate all arguments.
 func TestTable(t *testing.T) {
 	all := append(types.ByID(), types.NullType)
 	for name, f := range table {
+		if slices.Contains([]string{"ISNULL", "COALESCE", "NULLIF", "CHOOSE"}, name) {
+			require.Nil(t, f.Result, name)
+			continue
+		}
 		require.Equal(t, strings.ToUpper(name), name)
 		require.NotNil(t, f.Result, name)
 		require.LessOrEqual(t, f.MinArgs, f.MaxArgs, name)

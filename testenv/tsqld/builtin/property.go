@@ -3,7 +3,6 @@ package builtin
 import (
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -12,18 +11,18 @@ import (
 // does not have ("Metadata functions", "Security functions", "Cryptographic functions
 // (Transact-SQL)").
 var propertyFuncs = []*Func{
-	session(ofSecurity, "LOGINPROPERTY", 2, 2, types.VariantType, evalLoginProperty),
+	of2(ofSecurity, "LOGINPROPERTY", types.VariantType, aText, aText, evalLoginProperty),
 	pure("COLLATIONPROPERTY", 2, 2, fixed(types.VariantType), evalCollationProperty),
-	session(ofNothing, "FULLTEXTSERVICEPROPERTY", 1, 1, types.IntType, evalFullTextService),
+	of1(ofNothing, "FULLTEXTSERVICEPROPERTY", types.IntType, aText, evalFullTextService),
 	session(ofObjects, "INDEXKEY_PROPERTY", 4, 4, types.IntType, evalIndexKeyProperty),
-	session(ofObjects, "DATABASEPROPERTY", 2, 2, types.IntType, evalOldDatabaseProperty),
-	session(ofObjects, "FILE_ID", 1, 1, types.SmallIntType, evalFileID),
-	session(ofObjects, "FILE_IDEX", 1, 1, types.IntType, evalFileID),
-	session(ofObjects, "FILE_NAME", 1, 1, types.SysName, evalFileName),
-	session(ofObjects, "FILEPROPERTY", 2, 2, types.IntType, evalFileProperty),
-	session(ofNothing, "FILEGROUP_ID", 1, 1, types.IntType, evalFileGroupID),
-	session(ofNothing, "FILEGROUP_NAME", 1, 1, types.SysName, evalFileGroupName),
-	session(ofObjects, "FILEGROUPPROPERTY", 2, 2, types.IntType, evalFileGroupProperty),
+	of2(ofObjects, "DATABASEPROPERTY", types.IntType, aText, aText, evalOldDatabaseProperty),
+	of1(ofObjects, "FILE_ID", types.SmallIntType, aText, evalFileID),
+	of1(ofObjects, "FILE_IDEX", types.IntType, aText, evalFileID),
+	of1(ofObjects, "FILE_NAME", types.SysName, anInt, evalFileName),
+	of2(ofObjects, "FILEPROPERTY", types.IntType, aText, aText, evalFileProperty),
+	of1(ofNothing, "FILEGROUP_ID", types.IntType, aText, evalFileGroupID),
+	of1(ofNothing, "FILEGROUP_NAME", types.SysName, anInt, evalFileGroupName),
+	of2(ofObjects, "FILEGROUPPROPERTY", types.IntType, aText, aText, evalFileGroupProperty),
 	// The objects of these functions do not exist in this server, so they return NULL for every
 	// name. Statistics have no date, as in SQL Server before their first update.
 	absent("STATS_DATE", 2, types.DateTimeType),
@@ -52,7 +51,7 @@ var propertyFuncs = []*Func{
 		}
 		return hexText(ts[1], args[1], n[0] != 0, n[1], n[2])
 	}),
-	session(ofNothing, "FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, types.BitType, func(struct{}, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(0), nil }),
+	of0(ofNothing, "FN_SYSPOLICY_IS_AUTOMATION_ENABLED", types.BitType, func(struct{}) (types.Value, error) { return int64(0), nil }),
 }
 
 // absent makes a function that returns NULL for all arguments.
@@ -88,12 +87,8 @@ func hexText(t types.Type, v types.Value, prefix bool, start, length int) (types
 	return w.String(), nil
 }
 
-func evalLoginProperty(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return property(security.LoginProperty(a[0], a[1]))
+func evalLoginProperty(security Security, login, name string) (types.Value, error) {
+	return property(security.LoginProperty(login, name))
 }
 
 func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -126,12 +121,8 @@ func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Va
 }
 
 // evalFullTextService returns the properties of a server without full-text search.
-func evalFullTextService(_ struct{}, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	switch strings.ToLower(a[0]) {
+func evalFullTextService(_ struct{}, name string) (types.Value, error) {
+	switch strings.ToLower(name) {
 	case "isfulltextinstalled", "resourceusage", "connecttimeout", "datatimeout", "loadosresources":
 		return int64(0), nil
 	case "verifysignature":
@@ -140,41 +131,26 @@ func evalFullTextService(_ struct{}, ts []types.Type, _ types.Type, args []types
 	return nil, nil
 }
 
-func evalIndexKeyProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	for _, a := range args {
-		if a == nil {
-			return nil, nil
-		}
+func evalIndexKeyProperty(objects Objects, ts []types.Type, _ types.Type, vs []types.Value) (types.Value, error) {
+	args := arguments{types: ts, values: vs}
+	table, index, column, what := read(&args, 0, anID), read(&args, 1, anInt), read(&args, 2, anInt), read(&args, 3, aText)
+	if args.isNull || args.err != nil {
+		return nil, args.err
 	}
-	n, err := ints(ts[:3], args[:3])
-	if err != nil {
-		return nil, err
-	}
-	what, err := convert.Text(args[3], ts[3])
-	if err != nil {
-		return nil, err
-	}
-	k, ok := objects.IndexColumn(int32(n[0]), n[1], n[2])
-	if !ok {
-		return nil, nil
-	}
-	switch strings.ToLower(types.TrimBlanks(what)) {
+	k, ok := objects.IndexColumn(table, index, column)
+	switch strings.ToLower(what) {
 	case "columnid":
-		return int64(k.ID), nil
+		return foundID(k.ID, ok)
 	case "isdescending":
-		return types.BitOf(k.Descending), nil
+		return answer(k.Descending, ok)
 	}
 	return nil, nil
 }
 
 // evalOldDatabaseProperty implements DATABASEPROPERTY with the numbers of DATABASEPROPERTYEX.
-func evalOldDatabaseProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
+func evalOldDatabaseProperty(objects Objects, database, name string) (types.Value, error) {
 	var is string
-	switch strings.ToLower(a[1]) {
+	switch strings.ToLower(name) {
 	case "isoffline":
 		is = "Status=OFFLINE"
 	case "isreadonly":
@@ -191,13 +167,10 @@ func evalOldDatabaseProperty(objects Objects, ts []types.Type, _ types.Type, arg
 		is = "Status=" // a state that databases of this server never have
 	}
 	if what, want, ok := strings.Cut(is, "="); ok {
-		v, _, known := objects.DatabaseProperty(a[0], what)
-		if !known {
-			return nil, nil
-		}
-		return types.BitOf(v == want), nil
+		v, _, known := objects.DatabaseProperty(database, what)
+		return answer(v == want, known)
 	}
-	v, t, ok := objects.DatabaseProperty(a[0], a[1])
+	v, t, ok := objects.DatabaseProperty(database, name)
 	if !ok || !t.IsInteger() {
 		return nil, nil
 	}
@@ -207,100 +180,60 @@ func evalOldDatabaseProperty(objects Objects, ts []types.Type, _ types.Type, arg
 // primaryGroup is the only filegroup of a database.
 const primaryGroup = "PRIMARY"
 
-// file finds a file of the current database by its name, the first argument.
-func file(objects Objects, ts []types.Type, args []types.Value) (File, bool, error) {
-	if args[0] == nil {
-		return File{}, false, nil
-	}
-	name, err := convert.Text(args[0], ts[0])
-	if err != nil {
-		return File{}, false, err
-	}
+// file finds a file of the current database by its name.
+func file(objects Objects, name string) (File, bool) {
 	for _, f := range objects.Files() {
-		if types.Equal(f.Name, types.TrimBlanks(name), types.CI) {
-			return f, true, nil
+		if types.Equal(f.Name, name, types.CI) {
+			return f, true
 		}
 	}
-	return File{}, false, nil
+	return File{}, false
 }
 
-func evalFileID(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	f, ok, err := file(objects, ts, args)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return int64(f.ID), nil
+func evalFileID(objects Objects, name string) (types.Value, error) {
+	f, ok := file(objects, name)
+	return foundID(f.ID, ok)
 }
 
-func evalFileName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	n, err := convert.Integer(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
+func evalFileName(objects Objects, id int) (types.Value, error) {
 	for _, f := range objects.Files() {
-		if f.ID == n {
+		if f.ID == id {
 			return f.Name, nil
 		}
 	}
 	return nil, nil
 }
 
-func evalFileProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	f, ok, err := file(objects, ts, args)
-	if err != nil || !ok || args[1] == nil {
-		return nil, err
-	}
-	what, err := convert.Text(args[1], ts[1])
-	if err != nil {
-		return nil, err
-	}
-	switch strings.ToLower(types.TrimBlanks(what)) {
+func evalFileProperty(objects Objects, name, what string) (types.Value, error) {
+	f, ok := file(objects, name)
+	switch strings.ToLower(what) {
 	case "isreadonly":
-		return types.BitOf(f.ReadOnly), nil
+		return answer(f.ReadOnly, ok)
 	case "isprimaryfile":
-		return types.BitOf(!f.Log), nil
+		return answer(!f.Log, ok)
 	case "islogfile":
-		return types.BitOf(f.Log), nil
+		return answer(f.Log, ok)
 	case "spaceused":
-		return f.Pages, nil
+		return foundID(f.Pages, ok)
 	}
 	return nil, nil
 }
 
-func evalFileGroupID(_ struct{}, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil || !strings.EqualFold(a[0], primaryGroup) {
-		return nil, err
-	}
-	return int64(1), nil
+func evalFileGroupID(_ struct{}, name string) (types.Value, error) {
+	return foundID(1, strings.EqualFold(name, primaryGroup))
 }
 
-func evalFileGroupName(_ struct{}, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	n, err := convert.Integer(args[0], ts[0])
-	if err != nil || n != 1 {
-		return nil, err
-	}
-	return primaryGroup, nil
-}
+func evalFileGroupName(_ struct{}, id int) (types.Value, error) { return found(primaryGroup, id == 1) }
 
-func evalFileGroupProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil || !strings.EqualFold(a[0], primaryGroup) {
-		return nil, err
-	}
-	switch strings.ToLower(a[1]) {
+func evalFileGroupProperty(objects Objects, name, what string) (types.Value, error) {
+	ok := strings.EqualFold(name, primaryGroup)
+	switch strings.ToLower(what) {
 	case "isreadonly":
-		return types.BitOf(objects.Files()[0].ReadOnly), nil
+		return answer(objects.Files()[0].ReadOnly, ok)
 	case "isuserdefinedfg":
-		return int64(0), nil
+		return foundID(0, ok)
 	case "isdefault":
-		return int64(1), nil
+		return foundID(1, ok)
 	}
 	return nil, nil
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -13,116 +12,59 @@ import (
 var securityFuncs = []*Func{
 	word(ofConnection, "SYSTEM_USER", types.SysName, Connection.Login),
 	word(ofConnection, "ORIGINAL_LOGIN", types.SysName, Connection.OriginalLogin),
-	session(ofSecurity, "USER", 0, 0, types.SysName, evalUserName),
-	session(ofSecurity, "CURRENT_USER", 0, 0, types.SysName, evalUserName),
-	session(ofSecurity, "SESSION_USER", 0, 0, types.SysName, evalUserName),
-	session(ofSecurity, "USER_NAME", 0, 1, types.SysName, evalUserName),
-	session(ofSecurity, "USER_ID", 0, 1, types.IntType, evalUserID),
-	session(ofSecurity, "DATABASE_PRINCIPAL_ID", 0, 1, types.IntType, evalUserID),
-	session(ofLogins, "SUSER_SNAME", 0, 1, types.SysName, evalLoginName),
-	session(ofLogins, "SUSER_NAME", 0, 1, types.SysName, evalLoginName),
-	session(ofSecurity, "SUSER_ID", 0, 1, types.IntType, evalLoginID),
-	session(ofSecurity, "SUSER_SID", 0, 2, types.VarBinaryOf(85), evalLoginSID),
+	of0(ofSecurity, "USER", types.SysName, currentUser),
+	of0(ofSecurity, "CURRENT_USER", types.SysName, currentUser),
+	of0(ofSecurity, "SESSION_USER", types.SysName, currentUser),
+	or0(of0(ofSecurity, "USER_NAME", types.SysName, currentUser), of1(ofSecurity, "USER_NAME", types.SysName, anID, evalUserName)),
+	optional(of1(ofSecurity, "USER_ID", types.IntType, aText, evalUserID)),
+	optional(of1(ofSecurity, "DATABASE_PRINCIPAL_ID", types.IntType, aText, evalUserID)),
+	loginName("SUSER_SNAME"),
+	loginName("SUSER_NAME"),
+	optional(of1(ofSecurity, "SUSER_ID", types.IntType, aText, evalLoginID)),
+	upTo(2, optional(of1(ofSecurity, "SUSER_SID", types.VarBinaryOf(85), aText, evalLoginSID))),
 	pure("SID_BINARY", 1, 1, fixed(types.VarBinaryOf(85)), evalSIDBinary),
-	session(ofSecurity, "IS_MEMBER", 1, 1, types.IntType, evalIsMember),
-	session(ofSecurity, "IS_ROLEMEMBER", 1, 2, types.IntType, evalIsMember),
-	session(ofSecurity, "IS_SRVROLEMEMBER", 1, 2, types.IntType, evalIsServerMember),
+	of1(ofSecurity, "IS_MEMBER", types.IntType, aText, func(s Security, role string) (types.Value, error) { return answer(s.IsRoleMember(role, "")) }),
+	optional(of2(ofSecurity, "IS_ROLEMEMBER", types.IntType, aText, aText, evalIsMember)),
+	optional(of2(ofSecurity, "IS_SRVROLEMEMBER", types.IntType, aText, aText, evalIsServerMember)),
 	session(ofSecurity, "HAS_PERMS_BY_NAME", 3, 5, types.IntType, evalHasPermission),
-	session(ofSecurity, "HAS_DBACCESS", 1, 1, types.IntType, evalHasAccess),
+	of1(ofSecurity, "HAS_DBACCESS", types.IntType, aText, evalHasAccess),
 }
 
-// evalUserName returns the current user, or the user with an id.
-func evalUserName(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	id := 0
-	if len(args) > 0 {
-		if args[0] == nil {
-			return nil, nil
-		}
-		n, err := convert.Integer(args[0], ts[0])
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 { // only public has the id 0
-			return "public", nil
-		}
-		id = n
+func currentUser(security Security) (types.Value, error) { return found(security.UserByID(0)) }
+
+func evalUserName(security Security, id int32) (types.Value, error) {
+	if id == 0 { // only public has the id 0
+		return "public", nil
 	}
-	return found(security.UserByID(int32(id)))
+	return found(security.UserByID(id))
 }
 
-// found returns a name, or NULL.
-func found(name string, ok bool) (types.Value, error) {
-	if !ok {
-		return nil, nil
-	}
-	return name, nil
+func evalUserID(security Security, name string) (types.Value, error) {
+	return foundID(security.UserByName(name))
 }
 
-// optionalName returns argument i as a text: "" without it; isNull for NULL.
-func optionalName(ts []types.Type, args []types.Value, i int) (name string, isNull bool, err error) {
-	if len(args) <= i {
-		return "", false, nil
-	}
-	if args[i] == nil {
-		return "", true, nil
-	}
-	name, err = convert.Text(args[i], ts[i])
-	return types.TrimBlanks(name), false, err
+// loginName makes SUSER_SNAME, which accepts an id, or a SID as bytes.
+func loginName(name string) *Func {
+	return or0(word(ofConnection, name, types.SysName, Connection.Login),
+		of1(ofSecurity, name, types.SysName, anything, func(s Security, a argument) (types.Value, error) {
+			if sid, ok := a.value.([]byte); ok {
+				return found(s.LoginBySID(sid))
+			}
+			id, _, err := anID(a.value, a.typ)
+			if err != nil || id == 0 {
+				return nil, err
+			}
+			return found(s.LoginByID(id))
+		}))
 }
 
-func evalUserID(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	name, isNull, err := optionalName(ts, args, 0)
-	if err != nil || isNull {
-		return nil, err
-	}
-	if id, ok := security.UserByName(name); ok {
-		return int64(id), nil
-	}
-	return nil, nil
+func evalLoginID(security Security, name string) (types.Value, error) {
+	id, _, ok := security.LoginByName(name)
+	return foundID(id, ok)
 }
 
-// loginNames finds logins, and that of the connection.
-type loginNames interface {
-	Connection
-	Security
-}
-
-func ofLogins(e Env) loginNames { return e }
-
-// evalLoginName accepts an id, or a SID as bytes.
-func evalLoginName(logins loginNames, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if len(args) == 0 {
-		return logins.Login(), nil
-	}
-	switch v := args[0].(type) {
-	case nil:
-		return nil, nil
-	case []byte:
-		return found(logins.LoginBySID(v))
-	}
-	n, err := convert.Integer(args[0], ts[0])
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	return found(logins.LoginByID(int32(n)))
-}
-
-func evalLoginID(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	name, isNull, err := optionalName(ts, args, 0)
-	if err != nil || isNull {
-		return nil, err
-	}
-	if id, _, ok := security.LoginByName(name); ok {
-		return int64(id), nil
-	}
-	return nil, nil
-}
-
-func evalLoginSID(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	name, isNull, err := optionalName(ts, args, 0)
-	if err != nil || isNull {
-		return nil, err
-	}
+// evalLoginSID ignores the second argument, which says whether the login must exist.
+func evalLoginSID(security Security, name string) (types.Value, error) {
 	if _, sid, ok := security.LoginByName(name); ok {
 		return sid, nil
 	}
@@ -164,40 +106,24 @@ func evalSIDBinary(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 // maxSubauthorities is the largest number of subauthorities of a security id.
 const maxSubauthorities = 15
 
-// answer returns 1 or 0, or NULL for an unknown name.
-func answer(is, known bool) (types.Value, error) {
-	if !known {
-		return nil, nil
-	}
-	return types.BitOf(is), nil
+func evalIsMember(security Security, role, principal string) (types.Value, error) {
+	return answer(security.IsRoleMember(role, principal))
 }
 
-func evalIsMember(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return answer(security.IsRoleMember(a[0], strings.Join(a[1:], "")))
-}
-
-func evalIsServerMember(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return answer(security.IsServerRoleMember(a[0], strings.Join(a[1:], "")))
+func evalIsServerMember(security Security, role, login string) (types.Value, error) {
+	return answer(security.IsServerRoleMember(role, login))
 }
 
 // evalHasPermission accepts NULL for the database or server as the securable. The only
 // sub-securables are columns.
-func evalHasPermission(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalHasPermission(security Security, ts []types.Type, _ types.Type, vs []types.Value) (types.Value, error) {
+	args := arguments{types: ts, values: vs}
 	var a [5]string
 	for i := range a {
-		s, _, err := optionalName(ts, args, i)
-		if err != nil {
-			return nil, err
-		}
-		a[i] = s
+		a[i] = read(&args, i, aText)
+	}
+	if args.err != nil {
+		return nil, args.err
 	}
 	if a[2] == "" {
 		return nil, nil
@@ -208,10 +134,6 @@ func evalHasPermission(security Security, ts []types.Type, _ types.Type, args []
 	return answer(security.HasPermission(a[0], strings.ToUpper(a[1]), strings.ToUpper(a[2]), a[3]))
 }
 
-func evalHasAccess(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return answer(security.HasDatabaseAccess(a[0]))
+func evalHasAccess(security Security, database string) (types.Value, error) {
+	return answer(security.HasDatabaseAccess(database))
 }

@@ -19,18 +19,14 @@ var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}
 
 // number makes a session function that returns an integer.
 func number[P any](part func(Env) P, name string, result types.Type, f func(P) int64) *Func {
-	fn := session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return f(p), nil
-	})
+	fn := of0(part, name, result, func(p P) (types.Value, error) { return f(p), nil })
 	fn.NotNull = strings.HasPrefix(name, "@@")
 	return fn
 }
 
 // word makes a session function that returns a text.
 func word[P any](part func(Env) P, name string, result types.Type, f func(P) string) *Func {
-	return session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return f(p), nil
-	})
+	return of0(part, name, result, func(p P) (types.Value, error) { return f(p), nil })
 }
 
 // sessionFuncs return the state of the session and the server ("System functions", "Configuration
@@ -44,7 +40,7 @@ var sessionFuncs = []*Func{
 	number(ofState, "@@NESTLEVEL", types.IntType, func(s State) int64 { return int64(s.NestLevel()) }),
 	number(ofState, "@@PROCID", types.IntType, func(s State) int64 { return int64(s.ProcID()) }),
 	session(ofState, "TRIGGER_NESTLEVEL", 0, 3, types.IntType, evalTriggerNestLevel),
-	session(ofState, "COLUMNS_UPDATED", 0, 0, types.Type{ID: types.VarBinary, Length: 128}, evalColumnsUpdated),
+	of0(ofState, "COLUMNS_UPDATED", types.VarBinaryOf(128), evalColumnsUpdated),
 	number(ofState, "@@OPTIONS", types.IntType, func(s State) int64 { return int64(s.Options()) }),
 	number(ofState, "@@LOCK_TIMEOUT", types.IntType, func(s State) int64 { return int64(s.Option("LOCK_TIMEOUT")) }),
 	number(ofState, "@@TEXTSIZE", types.IntType, func(s State) int64 { return int64(s.Option("TEXTSIZE")) }),
@@ -68,7 +64,7 @@ var sessionFuncs = []*Func{
 	word(ofConnection, "ORIGINAL_DB_NAME", types.SysName, Connection.OriginalDatabase),
 	word(ofConnection, "HOST_ID", types.Type{ID: types.Char, Length: 10}, func(c Connection) string { return fmt.Sprintf("%-10d", c.HostProcess()) }),
 	number(ofNothing, "CURRENT_REQUEST_ID", types.SmallIntType, func(struct{}) int64 { return 0 }),
-	session(ofState, "MIN_ACTIVE_ROWVERSION", 0, 0, types.VarBinaryOf(8), evalMinActiveRowVersion),
+	of0(ofState, "MIN_ACTIVE_ROWVERSION", types.VarBinaryOf(8), evalMinActiveRowVersion),
 	// These counters of the server are not measured.
 	number(ofNothing, "@@CONNECTIONS", types.IntType, zero),
 	number(ofNothing, "@@CPU_BUSY", types.IntType, zero),
@@ -83,23 +79,21 @@ var sessionFuncs = []*Func{
 	number(ofNothing, "@@TIMETICKS", types.IntType, func(struct{}) int64 { return 31250 }),
 	word(ofConnection, "HOST_NAME", types.SysName, Connection.HostName),
 	word(ofConnection, "APP_NAME", types.SysName, Connection.AppName),
-	session(ofState, "@@DBTS", 0, 0, types.VarBinaryOf(8), func(s State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return s.LastRowVersion()
-	}),
-	session(ofState, "@@IDENTITY", 0, 0, identityType, evalIdentity(false)),
-	session(ofState, "SCOPE_IDENTITY", 0, 0, identityType, evalIdentity(true)),
-	session(ofObjects, "IDENT_CURRENT", 1, 1, identityType, evalIdent(0)),
-	session(ofObjects, "IDENT_SEED", 1, 1, identityType, evalIdent(1)),
-	session(ofObjects, "IDENT_INCR", 1, 1, identityType, evalIdent(2)),
-	unicodeKey(session(ofState, "SESSION_CONTEXT", 1, 1, types.VariantType, evalSessionContext)),
-	session(ofState, "CONTEXT_INFO", 0, 0, types.VarBinaryOf(128), evalContextInfo),
-	session(ofConnection, "SERVERPROPERTY", 1, 1, types.VariantType, evalServerProperty),
-	session(ofConnection, "CONNECTIONPROPERTY", 1, 1, types.VariantType, evalConnectionProperty),
-	session(ofState, "SESSIONPROPERTY", 1, 1, types.VariantType, evalSessionProperty),
-	session(ofState, "CURSOR_STATUS", 2, 2, types.SmallIntType, evalCursorStatus),
-	session(ofState, "APPLOCK_MODE", 3, 3, types.NVarCharOf(32), evalApplockMode),
+	of0(ofState, "@@DBTS", types.VarBinaryOf(8), func(s State) (types.Value, error) { return s.LastRowVersion() }),
+	of0(ofState, "@@IDENTITY", identityType, func(s State) (types.Value, error) { return s.Identity(false), nil }),
+	of0(ofState, "SCOPE_IDENTITY", identityType, func(s State) (types.Value, error) { return s.Identity(true), nil }),
+	of1(ofObjects, "IDENT_CURRENT", identityType, aName, evalIdent(0)),
+	of1(ofObjects, "IDENT_SEED", identityType, aName, evalIdent(1)),
+	of1(ofObjects, "IDENT_INCR", identityType, aName, evalIdent(2)),
+	unicodeKey(of1(ofState, "SESSION_CONTEXT", types.VariantType, aKey, func(s State, key string) (types.Value, error) { return s.SessionContext(key), nil })),
+	of0(ofState, "CONTEXT_INFO", types.VarBinaryOf(128), evalContextInfo),
+	of1(ofConnection, "SERVERPROPERTY", types.VariantType, aText, evalServerProperty),
+	of1(ofConnection, "CONNECTIONPROPERTY", types.VariantType, aText, evalConnectionProperty),
+	of1(ofState, "SESSIONPROPERTY", types.VariantType, aText, evalSessionProperty),
+	of2(ofState, "CURSOR_STATUS", types.SmallIntType, aText, aText, evalCursorStatus),
+	of3(ofState, "APPLOCK_MODE", types.NVarCharOf(32), aText, aText, aText, evalApplockMode),
 	session(ofState, "APPLOCK_TEST", 4, 4, types.SmallIntType, evalApplockTest),
-	session(ofNothing, "GETANSINULL", 0, 1, types.IntType, func(struct{}, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(1), nil }),
+	upTo(1, number(ofNothing, "GETANSINULL", types.IntType, func(struct{}) int64 { return 1 })),
 	ofVariant(pure("SQL_VARIANT_PROPERTY", 2, 2, fixed(types.VariantType), evalVariantProperty)),
 }
 
@@ -114,7 +108,7 @@ func zero(struct{}) int64 { return 0 }
 
 // evalMinActiveRowVersion returns the rowversion after the last committed one. A transaction that
 // has not committed holds the writer lock of the database, and its values follow that one.
-func evalMinActiveRowVersion(s State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+func evalMinActiveRowVersion(s State) (types.Value, error) {
 	last, err := s.LastRowVersion()
 	if err != nil || len(last) != 8 {
 		return nil, err
@@ -139,7 +133,7 @@ var errorFuncs = []*Func{
 
 // caught makes one of errorFuncs.
 func caught(name string, result types.Type, f func(*Caught) types.Value) *Func {
-	return session(ofState, name, 0, 0, result, func(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	return of0(ofState, name, result, func(state State) (types.Value, error) {
 		if c := state.Caught(); c != nil {
 			return f(c), nil
 		}
@@ -147,21 +141,11 @@ func caught(name string, result types.Type, f func(*Caught) types.Value) *Func {
 	})
 }
 
-func evalIdentity(scope bool) partEval[State] {
-	return func(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return state.Identity(scope), nil
-	}
-}
-
 // evalIdent returns a property of a table's identity column: 0 the last value, 1 the seed, 2 the
 // increment.
-func evalIdent(which int) partEval[Objects] {
-	return func(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-		_, schema, name, err := objectName(args[0], ts[0])
-		if err != nil || name == "" {
-			return nil, err
-		}
-		last, seed, increment, ok := objects.IdentCurrent(schema, name)
+func evalIdent(which int) func(Objects, qualified) (types.Value, error) {
+	return func(objects Objects, q qualified) (types.Value, error) {
+		last, seed, increment, ok := objects.IdentCurrent(q.schema, q.name)
 		if !ok {
 			return nil, nil
 		}
@@ -185,53 +169,19 @@ func unicodeKey(f *Func) *Func {
 	return f
 }
 
-// evalSessionContext returns a value that sp_set_session_context has set.
-func evalSessionContext(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	key, err := convert.Text(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	return state.SessionContext(key), nil
-}
-
-func evalContextInfo(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+func evalContextInfo(state State) (types.Value, error) {
 	if b := state.ContextInfo(); b != nil {
 		return b, nil
 	}
 	return nil, nil
 }
 
-// property packs the result of one of Env's property methods.
-func property(v types.Value, t types.Type, ok bool) (types.Value, error) {
-	if !ok || v == nil {
-		return nil, nil
-	}
-	return types.VariantPack(v, t)
+func evalServerProperty(c Connection, name string) (types.Value, error) {
+	return property(c.ServerProperty(name))
 }
 
-func evalServerProperty(connection Connection, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	name, err := convert.Text(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	return property(connection.ServerProperty(types.TrimBlanks(name)))
-}
-
-func evalConnectionProperty(connection Connection, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	name, err := convert.Text(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	return property(connection.ConnectionProperty(types.TrimBlanks(name)))
+func evalConnectionProperty(c Connection, name string) (types.Value, error) {
+	return property(c.ConnectionProperty(name))
 }
 
 // optionBits are the bits of @@OPTIONS that SESSIONPROPERTY shows ("user options").
@@ -240,35 +190,17 @@ var optionBits = map[string]int{
 	"NUMERIC_ROUNDABORT": 8192, "QUOTED_IDENTIFIER": 256,
 }
 
-func evalSessionProperty(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	name, err := convert.Text(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	bit, ok := optionBits[strings.ToUpper(types.TrimBlanks(name))]
-	if !ok {
-		return nil, nil
-	}
-	return types.VariantPack(types.BitOf(state.Options()&bit != 0), types.IntType)
+func evalSessionProperty(state State, name string) (types.Value, error) {
+	bit, ok := optionBits[strings.ToUpper(name)]
+	return property(types.BitOf(state.Options()&bit != 0), types.IntType, ok)
 }
 
-func evalCursorStatus(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return int64(state.CursorStatus(strings.ToLower(a[0]), a[1])), nil
+func evalCursorStatus(state State, scope, name string) (types.Value, error) {
+	return int64(state.CursorStatus(strings.ToLower(scope), name)), nil
 }
 
-func evalApplockMode(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := texts(ts, args)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return state.ApplockMode(a[0], a[1], a[2]), nil
+func evalApplockMode(state State, principal, resource, owner string) (types.Value, error) {
+	return state.ApplockMode(principal, resource, owner), nil
 }
 
 func evalApplockTest(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -357,8 +289,7 @@ func evalTriggerNestLevel(state State, ts []types.Type, _ types.Type, args []typ
 	return int64(state.TriggerNestLevel(int32(object), strings.EqualFold(kind, "IOT"), strings.EqualFold(kind, "AFTER"))), nil
 }
 
-// evalColumnsUpdated evaluates COLUMNS_UPDATED.
-func evalColumnsUpdated(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+func evalColumnsUpdated(state State) (types.Value, error) {
 	bits, ok := state.ColumnsUpdated()
 	if !ok {
 		return nil, mserr.UpdateOutsideTrigger()

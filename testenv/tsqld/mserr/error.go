@@ -39,6 +39,14 @@ func (e *Error) WithState(n uint8) *Error {
 	return e
 }
 
+// stateIf sets the state of a fresh error if a condition holds.
+func (e *Error) stateIf(condition bool, n uint8) *Error {
+	if condition {
+		e.State = n
+	}
+	return e
+}
+
 // Is reports whether target is an *Error with the same number. So errors.Is(err, mserr.Deadlock(0,
 // "")) compares numbers, not identities.
 func (e *Error) Is(target error) bool {

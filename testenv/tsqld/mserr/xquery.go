@@ -81,137 +81,84 @@ var (
 )
 
 // XQueryEmpty is error 6306.
-func XQueryEmpty() *Error {
-	return New(6306, 16, "Invalid XQuery expression passed to XML data type method.")
-}
+func XQueryEmpty() *Error { return message(6306) }
 
 // XQueryNoChange is error 6305: the text of modify is no change.
-func XQueryNoChange() *Error {
-	return New(6305, 16, "XQuery data manipulation expression required in XML data type method.")
-}
+func XQueryNoChange() *Error { return message(6305) }
 
 // XMLLooseAttribute is error 6307.
-func XMLLooseAttribute() *Error {
-	return New(6307, 16, "XML well-formedness check: Attribute cannot appear outside of element declaration. Rewrite your XQuery so it returns well-formed XML.")
-}
+func XMLLooseAttribute() *Error { return message(6307) }
 
 // XMLDuplicateAttribute is error 6308.
-func XMLDuplicateAttribute(name string) *Error {
-	return New(6308, 16, "XML well-formedness check: Duplicate attribute '%s'. Rewrite your XQuery so it returns well-formed XML.", name)
-}
+func XMLDuplicateAttribute(name string) *Error { return message(6308, name) }
 
 // XQuerySQLVariable is error 9501: sql:variable names no variable.
-func XQuerySQLVariable(name string) *Error {
-	return New(9501, 16, "XQuery: Unable to resolve sql:variable('%s'). The variable must be declared as a scalar TSQL variable.", name).WithState(2)
-}
+func XQuerySQLVariable(name string) *Error { return message(9501, name) }
 
 // XQuerySQLVariableName is error 9519.
-func XQuerySQLVariableName(name string) *Error {
-	return New(9519, 16, "XQuery: The name supplied to sql:variable('%s') is not a valid SQL variable name. Variable names must start with the '@' symbol followed by at least one character.", name)
-}
+func XQuerySQLVariableName(name string) *Error { return message(9519, name) }
 
 // XMLValueType is error 9500: value has a type that it cannot return.
-func XMLValueType(name string) *Error {
-	return New(9500, 16, "The data type '%s' used in the VALUE method is invalid.", name)
-}
+func XMLValueType(name string) *Error { return message(9500, name) }
 
 // XMLMethodLiteral is error 8172; argument counts from 1.
-func XMLMethodLiteral(argument int, method string) *Error {
-	return New(8172, 16, "The argument %d of the XML data type method \"%s\" must be a string literal.", argument, method)
-}
+func XMLMethodLiteral(argument int, method string) *Error { return message(8172, argument, method) }
 
 // XMLMutator is error 8137: modify where a value is expected.
-func XMLMutator(method string) *Error {
-	return New(8137, 16, "Incorrect use of the XML data type method '%s'. A non-mutator method is expected in this context.", method)
-}
+func XMLMutator(method string) *Error { return message(8137, method) }
 
 // XMLNoMutator is error 8113: another method than modify in SET.
-func XMLNoMutator(method string) *Error {
-	return New(8113, 16, "Incorrect use of the XML data type method '%s'. A mutator method is expected in this context.", method)
-}
+func XMLNoMutator(method string) *Error { return message(8113, method) }
 
 // XMLMutatorOfNull is error 5302: modify of NULL; target is the variable or column.
-func XMLMutatorOfNull(target string) *Error {
-	return New(5302, 16, "Mutator 'modify()' on '%s' cannot be called on a null value.", target)
-}
+func XMLMutatorOfNull(target string) *Error { return message(5302, target) }
 
 // NodesColumn is error 493.
-func NodesColumn(column string) *Error {
-	return New(493, 16, "The column '%s' that was returned from the nodes() method cannot be used directly. It can only be used with one of the four XML data type methods, exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks.", column)
-}
+func NodesColumn(column string) *Error { return message(493, column) }
 
 // NodesAlias is error 318: nodes without the names of its table and column.
-func NodesAlias() *Error {
-	return New(318, 15, "The table (and its columns) returned by a table-valued method need to be aliased.").WithState(0)
-}
+func NodesAlias() *Error { return message(318) }
 
 // UnknownMethod is error 227.
-func UnknownMethod(name string) *Error {
-	return New(227, 15, "\"%s\" is not a valid function, property, or field.", name)
-}
+func UnknownMethod(name string) *Error { return message(227, name) }
 
 // NoMethods is error 258: a method of a type without methods.
-func NoMethods(typeName string) *Error {
-	return New(258, 15, "Cannot call methods on %s.", typeName)
-}
+func NoMethods(typeName string) *Error { return message(258, typeName) }
 
 // XMLAutoNeedsTable is error 6800: FOR XML AUTO without a FROM clause.
-func XMLAutoNeedsTable() *Error {
-	return New(6800, 16, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.")
-}
+func XMLAutoNeedsTable() *Error { return message(6800) }
 
 // XMLUnnamed is error 6809.
-func XMLUnnamed() *Error {
-	return New(6809, 16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.")
-}
+func XMLUnnamed() *Error { return message(6809) }
 
 // XQueryReplaceNone is error 6325.
-func XQueryReplaceNone() *Error {
-	return New(6325, 16, "XQuery: Replacing the value of a node with an empty sequence is allowed only if '()' is used as the new value expression. The new value expression evaluated to an empty sequence but it is not '()'.")
-}
+func XQueryReplaceNone() *Error { return message(6325) }
 
 // XQueryReplaceEmpty is error 6320.
-func XQueryReplaceEmpty() *Error {
-	return New(6320, 16, "XQuery: Only nillable elements or text nodes can be updated with empty sequence")
-}
+func XQueryReplaceEmpty() *Error { return message(6320) }
 
 // XMLCharacter is error 6309: a character that XML does not allow.
-func XMLCharacter(node string, c rune) *Error {
-	return New(6309, 16, "XML well-formedness check: the data for node '%s' contains a character (0x%04X) which is not allowed in XML.", node, c)
-}
+func XMLCharacter(node string, c rune) *Error { return message(6309, node, c) }
 
 // XQueryTooLong is error 9502; argument counts from 1.
 func XQueryTooLong(argument int, method string, most int) *Error {
-	return New(9502, 16, "The string literal provided for the argument %d of the '%s' method must not exceed %d bytes.", argument, method, most)
+	return message(9502, argument, method, most)
 }
 
 // RemoteFunction is error 344: a method of a column with three or more parts in its name.
-func RemoteFunction(name string) *Error {
-	return New(344, 16, "Remote function reference '%s' is not allowed, and the column name '%s' could not be found or is ambiguous.", name, name)
-}
+func RemoteFunction(name string) *Error { return message(344, name, name) }
 
 // XMLAutoGroups is error 6821.
-func XMLAutoGroups() *Error {
-	return New(6821, 16, "GROUP BY and aggregate functions are currently not supported with FOR XML AUTO.")
-}
+func XMLAutoGroups() *Error { return message(6821) }
 
 // XMLExplicitColumns is error 6801.
-func XMLExplicitColumns() *Error {
-	return New(6801, 16, "FOR XML EXPLICIT requires at least three columns, including the tag column, the parent column, and at least one data column.")
-}
+func XMLExplicitColumns() *Error { return message(6801) }
 
 // XMLExplicitTag is error 6803.
-func XMLExplicitTag() *Error {
-	return New(6803, 16, "FOR XML EXPLICIT requires the first column to hold positive integers that represent XML tag IDs.")
-}
+func XMLExplicitTag() *Error { return message(6803) }
 
 // XMLExplicitParent is error 6804.
-func XMLExplicitParent() *Error {
-	return New(6804, 16, "FOR XML EXPLICIT requires the second column to hold NULL or nonnegative integers that represent XML parent tag IDs.")
-}
+func XMLExplicitParent() *Error { return message(6804) }
 
 // XMLBinaryAddress is error 6829.
-func XMLBinaryAddress(column string) *Error {
-	return New(6829, 16, "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as URLs in column '%s'. Remove the "+
-		"column, or use the BINARY BASE64 mode, or create the URL directly using the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax.", column)
-}
+func XMLBinaryAddress(column string) *Error { return message(6829, column) }

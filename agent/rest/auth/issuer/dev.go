@@ -197,7 +197,6 @@ func (d *Dev) issue(client DevClient, audience string) (*rest.Response, error) {
 	}}, nil
 }
 
-// client returns the client of a login.
 func (d *Dev) client(in login) (DevClient, bool) {
 	for _, one := range []login{in, {id: unescape(in.id), secret: unescape(in.secret)}} {
 		c, known := d.clients[one.id]

@@ -69,7 +69,6 @@ func plain(name string) bool {
 // faults collects what is wrong.
 type faults struct{ list []rest.Detail }
 
-// add adds a fault.
 func (f *faults) add(p path, code, message string) {
 	if len(f.list) < maxFaults {
 		f.list = append(f.list, rest.Detail{Code: code, Message: message, Target: p.String()})

@@ -65,7 +65,6 @@ func (f *files) times() (times [3]time.Time, err error) {
 	return times, nil
 }
 
-// read reads the files.
 func (f *files) read() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.certificate, f.key)
 	if err != nil {

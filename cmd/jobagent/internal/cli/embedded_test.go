@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -30,8 +31,13 @@ func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	require.NoError(t, db.Close())
 	require.NoError(t, server.Close())
 
-	server, err = embedded.Start(t.Context(), dir, "127.0.0.1:0", password, "disable", zap.NewNop())
+	logs, seen := observer.New(zap.InfoLevel)
+	server, err = embedded.Start(t.Context(), dir, "127.0.0.1:0", password, "disable", zap.New(logs))
 	require.NoError(t, err)
+	require.Empty(t, seen.FilterMessageSnippet("migrated").All(), "the version of the schema is the same")
+	replaced := seen.FilterMessageSnippet("were replaced by those of this program").All()
+	require.Len(t, replaced, 1)
+	require.EqualValues(t, 1, replaced[0].ContextMap()["changed"])
 	require.NoError(t, installed.On(server.Store).Verify(t.Context()))
 	require.NoError(t, server.Close())
 }

@@ -201,6 +201,7 @@ var parameterNames = map[string][]string{
 	"key_id":                 {"--retire"},
 	"max_concurrent_targets": {"MAX"},
 	"minutes":                {"--for"},
+	"seconds":                {"--seconds", "--for"},
 	"name":                   {"SECRET", "NAME"},
 	"new_job_execution_id":   {"--execution-id"},
 	"oldest_date":            {"--before"},

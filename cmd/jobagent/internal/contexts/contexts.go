@@ -304,7 +304,6 @@ func FromDSN(text string) (c Context, password string, err error) {
 // server is the name of a server in its parts.
 type server struct{ host, instance, port string }
 
-// splitServer splits a server's name.
 func splitServer(name string) (s server, err error) {
 	invalid := fmt.Errorf(`invalid server name: want host, host,port or host\instance`)
 	if name == "" {

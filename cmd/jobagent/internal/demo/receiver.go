@@ -21,7 +21,6 @@ type receiver struct {
 	bodies []string // of the requests
 }
 
-// startReceiver starts a receiver.
 func startReceiver() (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

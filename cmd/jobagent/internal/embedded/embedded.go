@@ -178,7 +178,12 @@ func (e *Server) prepare(ctx context.Context, log *zap.Logger) (err error) {
 	if err := deploy.On(e.Store).Migrate(ctx); err != nil {
 		return err
 	}
-	log.Info("the control database was migrated", zap.Int("from", version.Have), zap.Int("to", version.Want))
+	if version.Have == version.Want {
+		log.Info("the objects of the control schema were replaced by those of this program", zap.Int("version", version.Want),
+			zap.Int("changed", len(version.Changed)), zap.Int("missing", len(version.Missing)))
+		return nil
+	}
+	log.Info("the control schema was migrated", zap.Int("from", version.Have), zap.Int("to", version.Want))
 	return nil
 }
 

@@ -54,7 +54,6 @@ func CheckFree(ctx context.Context, address string) error {
 	return listener.Close()
 }
 
-// listen listens on an address.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	return listener, ListenError(address, "--listen", err)

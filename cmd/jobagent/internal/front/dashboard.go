@@ -15,7 +15,6 @@ import (
 	"github.com/jobagent/jobagent/targets/secretref"
 )
 
-// dashboard makes the dashboard.
 func (f *Front) dashboard(o Options, callers *auth.Auth) (*web.Server, error) {
 	u, err := url.Parse(f.publicURL)
 	if err != nil {

@@ -298,7 +298,6 @@ func (y *yearSet) has(year int) bool {
 	return i >= 0 && i < len(y) && y[i]
 }
 
-// list returns the years of the set.
 func (y *yearSet) list() []int {
 	var years []int
 	for i, in := range y {

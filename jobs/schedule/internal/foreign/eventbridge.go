@@ -113,7 +113,6 @@ func (r *reader) readAWSCron(fields []string) {
 	r.target.line(kindQuartz, strings.ToUpper(line))
 }
 
-// checkAWS checks one part of a field.
 func (r *reader) checkAWS(f awsField, part, field string) {
 	signs := "* , -"
 	for _, c := range f.signs {

@@ -89,7 +89,6 @@ func (r *reader) readStart(part, text string) (start, bool) {
 	return start{given: true, at: at, local: true}, true
 }
 
-// instant returns the instant of a start.
 func (r *reader) instant(s start) time.Time {
 	if !s.local || r.zone == nil {
 		return s.at

@@ -258,7 +258,6 @@ func (r *reader) mask(f calendarField, text string) (mask uint64) {
 	return mask
 }
 
-// chain returns the components of a field.
 func (r *reader) chain(f calendarField, text string) []component {
 	if text == "*" {
 		return []component{{span: span{f.low, f.high, 1}}}

@@ -1,34 +1,8 @@
 package aggregate
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// counter implements COUNT.
-type counter struct {
-	n      int64
-	result types.Type
-}
-
-// NewCount makes the state of COUNT and COUNT_BIG.
-func NewCount(_ []types.Type, result types.Type) Accumulator { return &counter{result: result} }
-
-// Add counts a row, or a value that is not NULL.
-func (c *counter) Add(args []types.Value) error {
-	if len(args) == 0 || args[0] != nil {
-		c.n++
-	}
-	return nil
-}
-
-// Result fails if the count does not fit an int (8115).
-func (c *counter) Result() (types.Value, error) {
-	if !types.InRange(c.n, c.result) {
-		return nil, mserr.ArithmeticOverflow("expression", c.result.Name())
-	}
-	return c.n, nil
-}
 
 // distinct counts distinct values.
 type distinct struct {

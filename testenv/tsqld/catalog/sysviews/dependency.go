@@ -12,13 +12,7 @@ import (
 // dependencySets returns the system tables about dependencies between objects.
 func dependencySets() []declaration {
 	return []declaration{
-		{name: "sys.sql_expression_dependencies", columns: "referencing_id int, referencing_minor_id int, " +
-			"referencing_class tinyint?, referencing_class_desc nvarchar(60)?, " +
-			"is_schema_bound_reference bit, referenced_class tinyint?, referenced_class_desc nvarchar(60)?, " +
-			"referenced_server_name sysname?, referenced_database_name sysname?, " +
-			"referenced_schema_name sysname?, referenced_entity_name sysname?, referenced_id int?, " +
-			"referenced_minor_id int, is_caller_dependent bit, is_ambiguous bit",
-			rows: dependencies},
+		{name: "sys.sql_expression_dependencies", rows: dependencies},
 	}
 }
 

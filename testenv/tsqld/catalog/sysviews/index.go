@@ -7,73 +7,49 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 )
 
-// indexColumns are the columns of sys.indexes.
-const indexColumns = "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, " +
-	"is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
-	"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, " +
-	"is_hypothetical bit?, is_ignored_in_optimization bit?, " +
-	"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
-	"compression_delay int?, suppress_dup_key_messages bit?, " +
-	"auto_created bit?, optimize_for_sequential_key bit?"
-
 // indexSets returns the system tables about indexes and keys.
 func indexSets() []declaration {
 	return []declaration{
-		{name: "sys.indexes", columns: indexColumns, rows: indexesRows},
-		{name: "sys.index_columns", columns: "object_id int, index_id int, index_column_id int, column_id int, " +
-			"key_ordinal tinyint, partition_ordinal tinyint, is_descending_key bit?, " +
-			"is_included_column bit?, column_store_order_ordinal tinyint?, data_clustering_ordinal tinyint?",
-			rows: indexColumnsRows},
-		{name: "sys.key_constraints", columns: objectColumns + ", unique_index_id int?, is_system_named bit, " +
-			"is_enforced bit", rows: keyConstraintsRows},
-		{name: "sys.partitions", columns: "partition_id bigint, object_id int, index_id int, partition_number int, " +
-			"hobt_id bigint, rows bigint, filestream_filegroup_id smallint, " +
-			"data_compression tinyint, data_compression_desc nvarchar(60)?, xml_compression bit?, " +
-			"xml_compression_desc varchar(3)?", live: true, rows: partitions},
-		{name: "sys.stats", columns: "object_id int, name sysname?, stats_id int, auto_created bit?, " +
-			"user_created bit?, no_recompute bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
-			"is_temporary bit?, is_incremental bit?, has_persisted_sample bit?, stats_generation_method int, " +
-			"stats_generation_method_desc varchar(80), auto_drop bit?", rows: statsRows},
+		{name: "sys.indexes", rows: adding(indexesRows)},
+		{name: "sys.index_columns", rows: adding(indexColumnsRows)},
+		{name: "sys.key_constraints", rows: adding(keyConstraintsRows)},
+		{name: "sys.partitions", live: true, rows: partitions},
+		{name: "sys.stats", rows: adding(statsRows)},
 	}
 }
 
 // indexesRows are the rows of sys.indexes.
-func indexesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func indexesRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range withHeap(t) {
-			out = append(out, indexRow(t, ix))
+			add(indexRow(t, ix))
 		}
 	}
-	return out, nil
 }
 
 // indexColumnsRows are the rows of sys.index_columns.
-func indexColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func indexColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
 			for i, k := range ix.Columns {
-				out = append(out, row{
+				add(row{
 					"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(i + 1),
 					"column_id":   int64(k.ColumnID),
 					"key_ordinal": int64(i + 1), "is_descending_key": bit(k.Desc),
 					"is_included_column": int64(0)})
 			}
 			for i, id := range ix.Included {
-				out = append(out, row{
+				add(row{
 					"object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
 					"index_column_id": int64(len(ix.Columns) + i + 1), "column_id": int64(id),
 					"is_descending_key": int64(0), "is_included_column": int64(1)})
 			}
 		}
 	}
-	return out, nil
 }
 
 // keyConstraintsRows are the rows of sys.key_constraints.
-func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func keyConstraintsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
 			if ix.Key == nil {
@@ -88,18 +64,16 @@ func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 			r["unique_index_id"] = int64(ix.ID)
 			r["is_system_named"] = bit(ix.Key.System)
 			r["is_enforced"] = int64(1)
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // statsRows are the rows of sys.stats.
-func statsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func statsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
-			out = append(out, row{
+			add(row{
 				"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID),
 				"auto_created": int64(0), "user_created": int64(0),
 				"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""),
@@ -108,7 +82,6 @@ func statsRows(_ context.Context, env *Env) ([]row, error) {
 				"auto_drop": int64(0)})
 		}
 	}
-	return out, nil
 }
 
 // indexed returns the tables with indexes, including the shapes of table types.

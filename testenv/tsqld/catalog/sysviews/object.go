@@ -10,66 +10,32 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// objectColumns are the first columns of sys.objects and of the views that extend it.
-const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, " +
-	"type char(2)?, type_desc nvarchar(60)?, " +
-	"create_date datetime, modify_date datetime, is_ms_shipped bit, is_published bit, is_schema_published bit"
-
-// moduleColumns are the columns of sys.sql_modules.
-const moduleColumns = "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, " +
-	"is_schema_bound bit?, " +
-	"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, " +
-	"uses_native_compilation bit?, " +
-	"inline_type bit?, is_inlineable bit?"
-
 // objectSets returns the system tables about objects other than tables.
 func objectSets() []declaration {
 	return []declaration{
-		{name: "sys.objects", columns: objectColumns, rows: objects},
-		{name: "sys.system_objects", columns: objectColumns, rows: systemObjects},
-		{name: "sys.system_sql_modules", columns: moduleColumns, rows: systemModules},
-		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: schemasRows},
-		{name: "sys.views", columns: objectColumns + ", is_replicated bit?, has_replication_filter bit?, " +
-			"has_opaque_metadata bit, has_unchecked_assembly_data bit, " +
-			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?, has_snapshot bit?, " +
-			"ledger_view_type tinyint?, ledger_view_type_desc nvarchar(60)?, is_dropped_ledger_view bit?",
-			rows: rowsOf(viewsRows)},
-		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, " +
-			"is_repl_serializable_only bit?, skips_repl_constraints bit?",
-			rows: rowsOf(func(_ *Env, p *catalog.Procedure) []row { return []row{{}} })},
-		{name: "sys.synonyms", columns: objectColumns + ", base_object_name nvarchar(1035)?",
-			rows: rowsOf(func(_ *Env, s *catalog.Synonym) []row {
-				return []row{{"base_object_name": s.Base}}
-			})},
-		{name: "sys.sequences", columns: objectColumns + ", start_value sql_variant, increment sql_variant, " +
-			"minimum_value sql_variant, maximum_value sql_variant, " +
-			"is_cycling bit?, is_cached bit?, cache_size int?, system_type_id tinyint, user_type_id int, " +
-			"precision tinyint, scale tinyint?, current_value sql_variant, " +
-			"is_exhausted bit, last_used_value sql_variant?", live: true, rows: sequences},
-		{name: "sys.sql_modules", columns: moduleColumns, rows: modules},
-		{name: "sys.parameters", columns: "object_id int, name sysname?, parameter_id int, system_type_id tinyint, " +
-			"user_type_id int, max_length smallint, " +
-			"precision tinyint, scale tinyint, is_output bit, is_cursor_ref bit, has_default_value bit, " +
-			"is_xml_document bit, default_value sql_variant?, " +
-			"xml_collection_id int, is_readonly bit, is_nullable bit?, encryption_type int?, " +
-			"encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
-			"column_encryption_key_id int?, column_encryption_key_database_name sysname?", rows: parameters},
-		{name: "sys.types", columns: typeColumns, rows: allTypes},
-		{name: "sys.table_types", columns: typeColumns + ", type_table_object_id int, is_memory_optimized bit",
-			rows: tableTypesRows},
-		{name: "sys.extended_properties", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
-			"minor_id int, name sysname, value sql_variant?",
-			rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
+		{name: "sys.objects", rows: adding(objects)},
+		{name: "sys.system_objects", rows: systemObjects},
+		{name: "sys.system_sql_modules", rows: systemModules},
+		{name: "sys.schemas", rows: adding(schemasRows)},
+		{name: "sys.views", rows: rowsOf(viewsRows)},
+		{name: "sys.procedures", rows: rowsOf(func(_ *Env, p *catalog.Procedure) []row { return []row{{}} })},
+		{name: "sys.synonyms", rows: rowsOf(func(_ *Env, s *catalog.Synonym) []row {
+			return []row{{"base_object_name": s.Base}}
+		})},
+		{name: "sys.sequences", live: true, rows: sequences},
+		{name: "sys.sql_modules", rows: adding(modules)},
+		{name: "sys.parameters", rows: parameters},
+		{name: "sys.types", rows: adding(allTypes)},
+		{name: "sys.table_types", rows: adding(tableTypesRows)},
+		{name: "sys.extended_properties", rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
 	}
 }
 
 // schemasRows are the rows of sys.schemas.
-func schemasRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func schemasRows(env *Env, add func(row)) {
 	for _, s := range env.Database.Schemas() {
-		out = append(out, row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
+		add(row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
 	}
-	return out, nil
 }
 
 // viewsRows returns the rows of sys.views for one object.
@@ -83,21 +49,13 @@ func viewsRows(_ *Env, v *catalog.View) []row {
 }
 
 // tableTypesRows are the rows of sys.table_types.
-func tableTypesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func tableTypesRows(env *Env, add func(row)) {
 	for _, tt := range catalog.Pick[*catalog.TableType](env.Database) {
 		r := tableTypeRow(tt)
 		r["type_table_object_id"] = int64(tt.ObjectID)
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
-
-// typeColumns are the columns of sys.types.
-const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, schema_id int, principal_id int?, " +
-	"max_length smallint, precision tinyint, " +
-	"scale tinyint, collation_name sysname?, is_nullable bit?, is_user_defined bit, is_assembly_type bit, " +
-	"default_object_id int, rule_object_id int, is_table_type bit"
 
 // visible reports whether the session may see an object ("Metadata visibility configuration"): it
 // owns the object or has a permission on it.
@@ -170,18 +128,17 @@ func rowsOf[T catalog.Object](extra func(env *Env, o T) []row) func(context.Cont
 }
 
 // objects are the rows of sys.objects: objects and their constraints.
-func objects(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func objects(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		h := *o.Head()
 		if h.Kind == catalog.KindTableType { // listed under a generated name, in schema sys
 			h.Name, h.SchemaID, h.System = catalog.TypeTableName(&h), catalog.SchemaSys, true
 		}
-		out = append(out, objectRow(&h))
+		add(objectRow(&h))
 	}
 	for _, t := range env.indexed() {
 		for _, c := range t.Constraints() {
-			out = append(out, childRow(&t.Header, c, createdAt(t, c.ObjectID)))
+			add(childRow(&t.Header, c, createdAt(t, c.ObjectID)))
 		}
 	}
 	for _, o := range env.objects() {
@@ -191,10 +148,9 @@ func objects(_ context.Context, env *Env) ([]row, error) {
 		}
 		for _, tr := range v.Triggers {
 			c := catalog.Constraint{Table: v.ObjectID, ObjectID: tr.ObjectID, Name: tr.Name, Kind: catalog.KindTrigger}
-			out = append(out, childRow(&v.Header, c, tr.Created))
+			add(childRow(&v.Header, c, tr.Created))
 		}
 	}
-	return out, nil
 }
 
 // systemObjects are the rows of sys.system_objects: the system views.
@@ -326,11 +282,10 @@ func scaled(n int64, t types.Type) types.Value {
 }
 
 // modules are the rows of sys.sql_modules.
-func modules(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func modules(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
-			out = append(out, moduleRow(env, tr.ObjectID, tr.Module(), o))
+			add(moduleRow(env, tr.ObjectID, tr.Module(), o))
 		}
 		m := catalog.ModuleOf(o)
 		if m == nil {
@@ -343,9 +298,8 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 		case *catalog.Function:
 			r["null_on_null_input"] = bit(o.ReturnsNullOnNull)
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // moduleRow returns the row of sys.sql_modules of an object, or of a trigger of o.
@@ -413,24 +367,23 @@ func parameters(_ context.Context, env *Env) ([]row, error) {
 const tableSystemType = 243
 
 // allTypes are the rows of sys.types.
-func allTypes(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func allTypes(env *Env, add func(row)) {
 	for _, t := range types.ByID() {
 		name := types.Type{ID: t.ID, Numeric: t.Numeric}.Name()
-		out = append(out, row{
+		add(row{
 			"name": name, "system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(t.UserTypeID()),
 			"schema_id":  int64(catalog.SchemaSys),
 			"max_length": int64(t.MaxLength()), "precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()),
 			"collation_name": collationOf(env.Database, t), "is_nullable": int64(1),
 		})
 	}
-	out = append(out, row{
+	add(row{
 		"name": "sysname", "system_type_id": int64(types.SysName.SystemTypeID()), "user_type_id": int64(256),
 		"schema_id":  int64(catalog.SchemaSys),
 		"max_length": int64(256), "collation_name": env.Database.Options.Collation, "is_nullable": int64(0),
 	})
 	for _, a := range env.Database.AliasTypes() {
-		out = append(out, row{
+		add(row{
 			"name": a.Name, "system_type_id": int64(a.Type.SystemTypeID()), "user_type_id": int64(a.UserTypeID),
 			"schema_id": int64(a.SchemaID), "principal_id": orNull(a.OwnerID),
 			"max_length": int64(a.Type.MaxLength()), "precision": int64(a.Type.SysPrecision()),
@@ -440,9 +393,8 @@ func allTypes(_ context.Context, env *Env) ([]row, error) {
 		})
 	}
 	for _, tt := range catalog.Pick[*catalog.TableType](env.Database) {
-		out = append(out, tableTypeRow(tt))
+		add(tableTypeRow(tt))
 	}
-	return out, nil
 }
 
 // collationOf returns the collation_name of a type: that of the database, or NULL.

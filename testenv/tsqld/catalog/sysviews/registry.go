@@ -40,9 +40,10 @@ type SystemView struct {
 // is not nullable.
 type row map[string]types.Value
 
-// viewFiles contains the system views in T-SQL, and the list of the views that are always empty.
+// viewFiles contains the system views in T-SQL, and the columns of the system tables: of those that
+// this package computes (columns.txt), and of those that are always empty (absent.txt).
 //
-//go:embed *.sql absent.txt
+//go:embed *.sql columns.txt absent.txt
 var viewFiles embed.FS
 
 // functionFiles contains the table-valued system functions in T-SQL by folded name.
@@ -106,13 +107,25 @@ func loadSystem() *system {
 		s.entries[catalog.Fold(full)] = &entry{schema: schema, name: name, declared: d}
 		s.names = append(s.names, catalog.Fold(full))
 	}
+	columns, absent := readColumns("columns.txt"), readColumns("absent.txt")
+	var pairs []string
+	for name, list := range columns {
+		if strings.HasPrefix(name, "{") {
+			pairs = append(pairs, name, list)
+		}
+	}
+	inherited := strings.NewReplacer(pairs...)
 	for _, sets := range [][]declaration{
 		serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(),
-		dependencySets(), usageSets(), spaceSets(), absentSets(),
+		dependencySets(), usageSets(), spaceSets(),
 	} {
 		for _, d := range sets {
+			d.columns = inherited.Replace(columns[d.name])
 			add(d.name, d)
 		}
+	}
+	for name, list := range absent {
+		add(name, declaration{name: name, columns: inherited.Replace(list)})
 	}
 	views, err := viewFiles.ReadDir(".")
 	if err != nil { // cannot fail: the directory is embedded
@@ -218,18 +231,26 @@ type declaration struct {
 	rows    func(ctx context.Context, env *Env) ([]row, error) // nil if the view is always empty
 }
 
-// absentSets returns the views of features that do not exist here. They are empty, as on a server
-// that does not use the feature. Their source is absent.txt, with lines "schema.name: columns".
-func absentSets() []declaration {
-	text, err := viewFiles.ReadFile("absent.txt")
+// adding makes declaration.rows of a function that adds rows and cannot fail.
+func adding(rows func(env *Env, add func(row))) func(context.Context, *Env) ([]row, error) {
+	return func(_ context.Context, env *Env) ([]row, error) {
+		var out []row
+		rows(env, func(r row) { out = append(out, r) })
+		return out, nil
+	}
+}
+
+// readColumns reads columns.txt or absent.txt, whose lines are "schema.name: columns".
+func readColumns(file string) map[string]string {
+	text, err := viewFiles.ReadFile(file)
 	if err != nil { // cannot fail: the file is embedded
 		panic(err)
 	}
-	var out []declaration
+	out := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		name, columns, ok := strings.Cut(line, ": ")
 		if ok && !strings.HasPrefix(line, "#") {
-			out = append(out, declaration{name: name, columns: strings.TrimSpace(columns)})
+			out[name] = strings.TrimSpace(columns)
 		}
 	}
 	return out
@@ -239,7 +260,7 @@ func absentSets() []declaration {
 func (d declaration) table(e *entry) *SystemTable {
 	t := &SystemTable{ObjectID: e.id, Schema: e.schema, Name: e.name, live: d.live, rows: d.rows}
 	depth, start := 0, 0
-	text := inherited.Replace(d.columns) + ","
+	text := d.columns + ","
 	for i := range len(text) {
 		switch text[i] {
 		case '(':
@@ -255,10 +276,6 @@ func (d declaration) table(e *entry) *SystemTable {
 	}
 	return t
 }
-
-// inherited expands the names of column lists that several views share.
-var inherited = strings.NewReplacer("{object}", objectColumns, "{column}", columnColumns, "{index}", indexColumns,
-	"{type}", typeColumns)
 
 // Empty reports whether the table never has rows.
 func (t *SystemTable) Empty() bool { return t.rows == nil }

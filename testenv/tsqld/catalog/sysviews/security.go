@@ -10,32 +10,18 @@ import (
 // securitySets returns the system tables about principals and permissions.
 func securitySets() []declaration {
 	return []declaration{
-		{name: "sys.database_principals", columns: "name sysname, principal_id int, type char(1), " +
-			"type_desc nvarchar(60)?, default_schema_name sysname?, create_date datetime, " +
-			"modify_date datetime, owning_principal_id int?, sid varbinary(85)?, is_fixed_role bit, " +
-			"authentication_type int, authentication_type_desc nvarchar(60)?, " +
-			"default_language_name sysname?, default_language_lcid int?, allow_encrypted_value_modifications bit",
-			rows: databasePrincipalsRows},
-		{name: "sys.database_role_members", columns: "role_principal_id int, member_principal_id int",
-			rows: databaseRoleMembersRows},
-		{name: "sys.database_permissions", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
-			"minor_id int, grantee_principal_id int, grantor_principal_id int, " +
-			"type char(4), permission_name nvarchar(128)?, state char(1), state_desc nvarchar(60)?",
-			rows: databasePermissionsRows},
-		{name: "sys.database_scoped_credentials", columns: "name sysname, principal_id int, credential_id int, " +
-			"credential_identity nvarchar(4000)?, create_date datetime, modify_date datetime, " +
-			"target_type nvarchar(100)?, target_id int?", rows: databaseScopedCredentialsRows},
-		{name: "sys.server_principals", columns: principalColumns, rows: serverPrincipalsRows},
-		{name: "sys.sql_logins", columns: principalColumns + ", is_policy_checked bit, is_expiration_checked bit, " +
-			"password_hash varbinary(256)?", rows: sqlLoginsRows},
-		{name: "sys.server_role_members", columns: "role_principal_id int, member_principal_id int",
-			rows: serverRoleMembersRows},
+		{name: "sys.database_principals", rows: adding(databasePrincipalsRows)},
+		{name: "sys.database_role_members", rows: databaseRoleMembersRows},
+		{name: "sys.database_permissions", rows: adding(databasePermissionsRows)},
+		{name: "sys.database_scoped_credentials", rows: adding(databaseScopedCredentialsRows)},
+		{name: "sys.server_principals", rows: adding(serverPrincipalsRows)},
+		{name: "sys.sql_logins", rows: adding(sqlLoginsRows)},
+		{name: "sys.server_role_members", rows: adding(serverRoleMembersRows)},
 	}
 }
 
 // databasePrincipalsRows are the rows of sys.database_principals.
-func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databasePrincipalsRows(env *Env, add func(row)) {
 	for _, p := range env.Database.Principals.All() {
 		if !env.seesPrincipal(p.ID) {
 			continue
@@ -58,9 +44,8 @@ func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 		case p.Type == "S" && p.SID != nil:
 			r["authentication_type"], r["authentication_type_desc"] = int64(1), "INSTANCE"
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // seesPrincipal reports whether the session may see a principal of the database.
@@ -89,90 +74,72 @@ func (env *Env) onDatabase(permission string) bool {
 
 // databasePermissionsRows are the rows of sys.database_permissions: those of the principals that
 // the session sees.
-func databasePermissionsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databasePermissionsRows(env *Env, add func(row)) {
 	for _, p := range env.Database.Permissions {
 		if !env.seesPrincipal(p.Grantee) {
 			continue
 		}
-		out = append(out, row{
+		add(row{
 			"class": int64(p.Class), "class_desc": classNames[p.Class], "major_id": int64(p.Major),
 			"minor_id": int64(p.Minor), "grantee_principal_id": int64(p.Grantee),
 			"grantor_principal_id": int64(p.Grantor), "type": catalog.PermissionCode(p.Name), "permission_name": p.Name,
 			"state": string(rune(p.State)), "state_desc": stateNames[p.State],
 		})
 	}
-	return out, nil
 }
 
 // databaseScopedCredentialsRows are the rows of sys.database_scoped_credentials. They need CONTROL
 // of the database.
-func databaseScopedCredentialsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databaseScopedCredentialsRows(env *Env, add func(row)) {
 	if !env.onDatabase("CONTROL") {
-		return nil, nil
+		return
 	}
 	for _, c := range env.Database.Credentials() {
-		out = append(out,
-			row{
-				"name": c.Name, "principal_id": int64(catalog.PrincipalDBO), "credential_id": int64(c.ID),
-				"credential_identity": c.Identity, "create_date": c.Created, "modify_date": c.Modified,
-			})
+		add(row{
+			"name": c.Name, "principal_id": int64(catalog.PrincipalDBO), "credential_id": int64(c.ID),
+			"credential_identity": c.Identity, "create_date": c.Created, "modify_date": c.Modified,
+		})
 	}
-	return out, nil
 }
 
 // serverPrincipalsRows are the rows of sys.server_principals.
-func serverPrincipalsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func serverPrincipalsRows(env *Env, add func(row)) {
 	for _, l := range env.logins() {
-		out = append(out, loginRow(l))
+		add(loginRow(l))
 	}
 	for i, name := range append([]string{"public"}, catalog.ServerRoles...) {
 		r := row{
 			"name": name, "principal_id": int64(i + 2), "sid": []byte{byte(i + 2)}, "type": "R",
 			"type_desc": "SERVER_ROLE", "create_date": int64(catalog.Epoch),
 			"modify_date": int64(catalog.Epoch), "is_fixed_role": bit(i > 0), "owning_principal_id": int64(1)}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // sqlLoginsRows are the rows of sys.sql_logins.
-func sqlLoginsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sqlLoginsRows(env *Env, add func(row)) {
 	for _, l := range env.logins() {
 		if l.Windows {
 			continue
 		}
 		r := loginRow(l) // password_hash stays NULL
 		r["is_policy_checked"], r["is_expiration_checked"] = bit(!l.NoPolicy), bit(l.Expiration)
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // serverRoleMembersRows are the rows of sys.server_role_members.
-func serverRoleMembersRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func serverRoleMembersRows(env *Env, add func(row)) {
 	for _, l := range env.logins() {
 		for i, name := range catalog.ServerRoles {
 			for _, have := range l.Roles {
 				if strings.EqualFold(have, name) {
-					out = append(out,
-						row{"role_principal_id": int64(i + 3), "member_principal_id": int64(l.ID)})
+					add(row{"role_principal_id": int64(i + 3), "member_principal_id": int64(l.ID)})
 				}
 			}
 		}
 	}
-	return out, nil
 }
-
-// principalColumns are the columns of sys.server_principals.
-const principalColumns = "name sysname, principal_id int, sid varbinary(85)?, type char(1), " +
-	"type_desc nvarchar(60)?, is_disabled bit?, create_date datetime, modify_date datetime, " +
-	"default_database_name sysname?, default_language_name sysname?, credential_id int?, owning_principal_id int?, " +
-	"is_fixed_role bit"
 
 // principalTypes maps type to type_desc of sys.database_principals.
 var principalTypes = map[string]string{

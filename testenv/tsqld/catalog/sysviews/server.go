@@ -16,111 +16,27 @@ import (
 // serverSets returns the system tables about the instance, its databases and sessions.
 func serverSets() []declaration {
 	return []declaration{
-		{name: "sys.databases", columns: "name sysname, database_id int, source_database_id int?, " +
-			"owner_sid varbinary(85)?, create_date datetime, compatibility_level tinyint, collation_name sysname?, " +
-			"user_access tinyint?, user_access_desc nvarchar(60)?, is_read_only bit?, is_auto_close_on bit, " +
-			"is_auto_shrink_on bit?, state tinyint?, state_desc nvarchar(60)?, " +
-			"is_in_standby bit?, is_cleanly_shutdown bit?, is_supplemental_logging_enabled bit?, " +
-			"snapshot_isolation_state tinyint?, snapshot_isolation_state_desc nvarchar(60)?, " +
-			"is_read_committed_snapshot_on bit?, recovery_model tinyint?, recovery_model_desc nvarchar(60)?, " +
-			"page_verify_option tinyint?, page_verify_option_desc nvarchar(60)?, " +
-			"is_auto_create_stats_on bit?, is_auto_create_stats_incremental_on bit?, is_auto_update_stats_on bit?, " +
-			"is_auto_update_stats_async_on bit?, is_ansi_null_default_on bit?, is_ansi_nulls_on bit?, " +
-			"is_ansi_padding_on bit?, is_ansi_warnings_on bit?, is_arithabort_on bit?, " +
-			"is_concat_null_yields_null_on bit?, is_numeric_roundabort_on bit?, " +
-			"is_quoted_identifier_on bit?, is_recursive_triggers_on bit?, is_cursor_close_on_commit_on bit?, " +
-			"is_local_cursor_default bit?, is_fulltext_enabled bit?, " +
-			"is_trustworthy_on bit?, is_db_chaining_on bit?, is_parameterization_forced bit?, " +
-			"is_master_key_encrypted_by_server bit, is_query_store_on bit?, is_published bit, " +
-			"is_subscribed bit, is_merge_published bit, is_distributor bit, is_sync_with_backup bit, " +
-			"service_broker_guid uniqueidentifier, is_broker_enabled bit, " +
-			"log_reuse_wait tinyint?, log_reuse_wait_desc nvarchar(60)?, is_date_correlation_on bit, " +
-			"is_cdc_enabled bit, is_encrypted bit?, is_honor_broker_priority_on bit?, replica_id uniqueidentifier?, " +
-			"group_database_id uniqueidentifier?, resource_pool_id int?, default_language_lcid smallint?, " +
-			"default_language_name nvarchar(128)?, " +
-			"default_fulltext_language_lcid int?, default_fulltext_language_name nvarchar(128)?, " +
-			"is_nested_triggers_on bit?, is_transform_noise_words_on bit?, " +
-			"two_digit_year_cutoff smallint?, " +
-			"containment tinyint?, containment_desc nvarchar(60)?, target_recovery_time_in_seconds int?, " +
-			"delayed_durability int?, delayed_durability_desc nvarchar(60)?, " +
-			"is_memory_optimized_elevate_to_snapshot_on bit?, is_federation_member bit?, " +
-			"is_remote_data_archive_enabled bit?, is_mixed_page_allocation_on bit?, " +
-			"is_temporal_history_retention_enabled bit?, catalog_collation_type int?, " +
-			"catalog_collation_type_desc nvarchar(60)?, physical_database_name nvarchar(128)?, " +
-			"is_result_set_caching_on bit?, is_accelerated_database_recovery_on bit?, " +
-			"is_tempdb_spill_to_remote_store bit?, is_stale_page_detection_on bit?, " +
-			"is_memory_optimized_enabled bit?, is_data_retention_enabled bit?, is_ledger_on bit?, " +
-			"is_change_feed_enabled bit?", rows: databasesRows},
-		{name: "sys.database_service_objectives", columns: "database_id int, edition sysname, " +
-			"service_objective sysname, elastic_pool_name sysname?", rows: databaseServiceObjectivesRows},
-		{name: "sys.dm_exec_sessions", columns: "session_id smallint, login_time datetime, " +
-			"host_name nvarchar(128)?, program_name nvarchar(128)?, host_process_id int?, client_version int?, " +
-			"client_interface_name nvarchar(32)?, security_id varbinary(85), login_name nvarchar(128), " +
-			"nt_domain nvarchar(128)?, nt_user_name nvarchar(128)?, status nvarchar(30), " +
-			"context_info varbinary(128)?, cpu_time int, memory_usage int, total_scheduled_time int, " +
-			"total_elapsed_time int, endpoint_id int, last_request_start_time datetime, " +
-			"last_request_end_time datetime?, reads bigint, writes bigint, logical_reads bigint, " +
-			"is_user_process bit, text_size int, language nvarchar(128)?, date_format nvarchar(3)?, " +
-			"date_first smallint, quoted_identifier bit, arithabort bit, ansi_null_dflt_on bit, ansi_defaults bit, " +
-			"ansi_warnings bit, ansi_padding bit, ansi_nulls bit, " +
-			"concat_null_yields_null bit, transaction_isolation_level smallint, lock_timeout int, " +
-			"deadlock_priority int, row_count bigint, prev_error int, " +
-			"original_security_id varbinary(85), original_login_name nvarchar(128), " +
-			"last_successful_logon datetime?, last_unsuccessful_logon datetime?, unsuccessful_logons bigint?, " +
-			"group_id int, database_id smallint, authenticating_database_id int?, open_transaction_count int",
-			live: true, rows: sessions},
-		{name: "sys.dm_exec_connections", columns: "session_id int?, most_recent_session_id int?, " +
-			"connect_time datetime, net_transport nvarchar(40), protocol_type nvarchar(40)?, protocol_version int?, " +
-			"endpoint_id int?, encrypt_option nvarchar(40), auth_scheme nvarchar(40), node_affinity smallint, " +
-			"num_reads int?, num_writes int?, last_read datetime?, last_write datetime?, " +
-			"net_packet_size int?, client_net_address varchar(48)?, client_tcp_port int?, " +
-			"local_net_address varchar(48)?, local_tcp_port int?, connection_id uniqueidentifier, " +
-			"parent_connection_id uniqueidentifier?, most_recent_sql_handle varbinary(64)?",
-			live: true, rows: connections},
-		{name: "sys.dm_exec_requests", columns: "session_id smallint, request_id int, start_time datetime, " +
-			"status nvarchar(30), command nvarchar(32), sql_handle varbinary(64)?, " +
-			"statement_start_offset int?, statement_end_offset int?, plan_handle varbinary(64)?, " +
-			"database_id smallint, user_id int, connection_id uniqueidentifier?, " +
-			"blocking_session_id smallint?, wait_type nvarchar(60)?, wait_time int, last_wait_type nvarchar(60), " +
-			"wait_resource nvarchar(256), open_transaction_count int, " +
-			"open_resultset_count int, transaction_id bigint, context_info varbinary(128)?, percent_complete real, " +
-			"estimated_completion_time bigint, cpu_time int, " +
-			"total_elapsed_time int, scheduler_id int?, reads bigint, writes bigint, logical_reads bigint, " +
-			"text_size int, language nvarchar(128)?, date_format nvarchar(3)?, " +
-			"date_first smallint, quoted_identifier bit, arithabort bit, ansi_null_dflt_on bit, ansi_defaults bit, " +
-			"ansi_warnings bit, ansi_padding bit, ansi_nulls bit, " +
-			"concat_null_yields_null bit, transaction_isolation_level smallint, lock_timeout int, " +
-			"deadlock_priority int, row_count bigint, prev_error int, nest_level int, " +
-			"granted_query_memory int, executing_managed_code bit", live: true, rows: requests},
-		{name: "sys.dm_tran_locks", columns: "resource_type nvarchar(60), resource_subtype nvarchar(60), " +
-			"resource_database_id int, resource_description nvarchar(256), " +
-			"resource_associated_entity_id bigint?, resource_lock_partition int, request_mode nvarchar(60), " +
-			"request_type nvarchar(60), request_status nvarchar(60), " +
-			"request_reference_count smallint, request_lifetime int, request_session_id int, " +
-			"request_exec_context_id int, request_request_id int, request_owner_type nvarchar(60), " +
-			"request_owner_id bigint?", live: true, rows: lockRows},
-		{name: "sys.dm_tran_session_transactions", columns: "session_id int, transaction_id bigint, " +
-			"transaction_descriptor binary(8), enlist_count int, is_user_transaction bit, " +
-			"is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int", live: true, rows: transactions},
-		{name: "sys.spt_transactions", columns: "session_id int, transaction_id bigint, name nvarchar(32), " +
-			"begin_time datetime", live: true, rows: sptTransactionsRows},
-		{name: "sys.spt_sql_texts", columns: "sql_handle varbinary(64), text nvarchar(max)",
-			live: true, rows: sptSqlTextsRows},
+		{name: "sys.databases", rows: adding(databasesRows)},
+		{name: "sys.database_service_objectives", rows: adding(databaseServiceObjectivesRows)},
+		{name: "sys.dm_exec_sessions", live: true, rows: adding(sessions)},
+		{name: "sys.dm_exec_connections", live: true, rows: adding(connections)},
+		{name: "sys.dm_exec_requests", live: true, rows: adding(requests)},
+		{name: "sys.dm_tran_locks", live: true, rows: lockRows},
+		{name: "sys.dm_tran_session_transactions", live: true, rows: adding(transactions)},
+		{name: "sys.spt_transactions", live: true, rows: adding(sptTransactionsRows)},
+		{name: "sys.spt_sql_texts", live: true, rows: adding(sptSqlTextsRows)},
 	}
 }
 
 // databasesRows are the rows of sys.databases.
-func databasesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databasesRows(env *Env, add func(row)) {
 	for _, d := range env.Snapshot.Databases() {
-		out = append(out, databaseInfo(d))
+		add(databaseInfo(d))
 	}
-	return out, nil
 }
 
 // databaseServiceObjectivesRows are the rows of sys.database_service_objectives.
-func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databaseServiceObjectivesRows(env *Env, add func(row)) {
 	for _, d := range env.Snapshot.Databases() {
 		if d.ID != env.Database.ID && env.Database.ID != catalog.DatabaseMaster {
 			continue // a user database shows only itself
@@ -132,35 +48,29 @@ func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
 		if d.Options.ElasticPool != "" {
 			r["service_objective"] = "ElasticPool"
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // sptTransactionsRows are the rows of sys.spt_transactions.
-func sptTransactionsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sptTransactionsRows(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.OpenTransactions > 0 {
-			out = append(out,
-				row{
-					"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
-					"begin_time": s.TransactionStart,
-				})
+			add(row{
+				"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
+				"begin_time": s.TransactionStart,
+			})
 		}
 	}
-	return out, nil
 }
 
 // sptSqlTextsRows are the rows of sys.spt_sql_texts.
-func sptSqlTextsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sptSqlTextsRows(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.Command != "" && s.Text != "" {
-			out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
+			add(row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
 		}
 	}
-	return out, nil
 }
 
 // databaseInfo returns a row of sys.databases.
@@ -286,8 +196,7 @@ func interfaceName(library string) string {
 }
 
 // sessions are the rows of sys.dm_exec_sessions.
-func sessions(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sessions(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		r := options(s)
 		for col, v := range map[string]types.Value{
@@ -301,14 +210,12 @@ func sessions(_ context.Context, env *Env) ([]row, error) {
 		} {
 			r[col] = v
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // connections are the rows of sys.dm_exec_connections.
-func connections(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func connections(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		r := row{
 			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime,
@@ -320,14 +227,12 @@ func connections(_ context.Context, env *Env) ([]row, error) {
 		if s.Encrypted {
 			r["encrypt_option"] = "TRUE"
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // requests are the rows of sys.dm_exec_requests: one for each session that executes a request.
-func requests(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func requests(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.Command == "" {
 			continue
@@ -345,9 +250,8 @@ func requests(_ context.Context, env *Env) ([]row, error) {
 		if s.Text != "" {
 			r["sql_handle"] = sqlHandle(s.Text)
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // sqlHandle returns the handle of a text. Equal texts have equal handles.
@@ -358,20 +262,18 @@ func sqlHandle(text string) []byte {
 
 // transactions are the rows of sys.dm_tran_session_transactions: one for each session with an open
 // transaction.
-func transactions(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func transactions(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.OpenTransactions == 0 {
 			continue
 		}
-		out = append(out, row{
+		add(row{
 			"session_id": int64(s.ID), "transaction_id": s.TransactionID,
 			"transaction_descriptor": binary.LittleEndian.AppendUint64(nil, uint64(s.TransactionID)),
 			"enlist_count":           bit(s.Command != ""), "is_user_transaction": int64(1), "is_local": int64(1),
 			"open_transaction_count": int64(s.OpenTransactions),
 		})
 	}
-	return out, nil
 }
 
 // lockRows are the rows of sys.dm_tran_locks. Without a permission there are no rows.

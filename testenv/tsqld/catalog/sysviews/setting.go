@@ -13,52 +13,17 @@ import (
 // settingSets returns the system tables about the configuration of the instance and its machine.
 func settingSets() []declaration {
 	return []declaration{
-		{name: "sys.configurations", columns: "configuration_id int, name nvarchar(35), value sql_variant?, " +
-			"minimum sql_variant?, maximum sql_variant?, value_in_use sql_variant?, " +
-			"description nvarchar(255), is_dynamic bit, is_advanced bit", live: true, rows: configurationsRows},
-		{name: "sys.spt_collations", columns: "name sysname, description nvarchar(1000)", rows: sptCollationsRows},
-		{name: "sys.dm_os_host_info", columns: "host_platform nvarchar(256), host_distribution nvarchar(256), " +
-			"host_release nvarchar(256), host_service_pack_level nvarchar(256), " +
-			"host_sku int?, os_language_version int, host_architecture nvarchar(256)",
-			live: true, rows: singleRow(dmOsHostInfoRow)},
-		{name: "sys.dm_os_sys_info", columns: "cpu_ticks bigint, ms_ticks bigint, cpu_count int, " +
-			"hyperthread_ratio int, physical_memory_kb bigint, virtual_memory_kb bigint, " +
-			"committed_kb bigint, committed_target_kb bigint, visible_target_kb bigint, stack_size_in_bytes int, " +
-			"os_quantum bigint, os_error_mode int, os_priority_class int?, " +
-			"max_workers_count int, scheduler_count int, scheduler_total_count int, " +
-			"deadlock_monitor_serial_number int, sqlserver_start_time_ms_ticks bigint, " +
-			"sqlserver_start_time datetime, affinity_type int, affinity_type_desc nvarchar(60), " +
-			"process_kernel_time_ms bigint, process_user_time_ms bigint, time_source int, " +
-			"time_source_desc nvarchar(60), virtual_machine_type int, virtual_machine_type_desc nvarchar(60), " +
-			"softnuma_configuration int, softnuma_configuration_desc nvarchar(60), " +
-			"process_physical_affinity nvarchar(3072), sql_memory_model int, sql_memory_model_desc nvarchar(120), " +
-			"socket_count int, cores_per_socket int, numa_node_count int, " +
-			"container_type int, container_type_desc nvarchar(60)", live: true, rows: singleRow(dmOsSysInfoRow)},
-		{name: "sys.dm_os_process_memory", columns: "physical_memory_in_use_kb bigint, " +
-			"large_page_allocations_kb bigint, locked_page_allocations_kb bigint, " +
-			"total_virtual_address_space_kb bigint, " +
-			"virtual_address_space_reserved_kb bigint, virtual_address_space_committed_kb bigint, " +
-			"virtual_address_space_available_kb bigint, page_fault_count bigint, " +
-			"memory_utilization_percentage int, available_commit_limit_kb bigint, process_physical_memory_low bit, " +
-			"process_virtual_memory_low bit", live: true, rows: singleRow(dmOsProcessMemoryRow)},
-		{name: "sys.syslanguages", columns: "langid smallint, dateformat nchar(3), datefirst tinyint, upgrade int?, " +
-			"name sysname, alias sysname, months nvarchar(372)?, " +
-			"shortmonths nvarchar(132)?, days nvarchar(217)?, lcid int, msglangid smallint", rows: syslanguagesRows},
-		{name: "sys.endpoints", columns: endpointColumns, rows: singleRow(func(*Env) row { return endpoint })},
-		{name: "sys.tcp_endpoints", columns: endpointColumns + ", port int, is_dynamic_port bit, " +
-			"ip_address nvarchar(45)?", rows: singleRow(func(*Env) row { return endpoint })},
-		{name: "sys.servers", columns: "server_id int, name sysname, product sysname, provider sysname, " +
-			"data_source nvarchar(4000)?, location nvarchar(4000)?, provider_string nvarchar(4000)?, " +
-			"catalog sysname?, connect_timeout int?, query_timeout int?, is_linked bit, " +
-			"is_remote_login_enabled bit, is_rpc_out_enabled bit, is_data_access_enabled bit, " +
-			"is_collation_compatible bit, uses_remote_collation bit, collation_name sysname?, " +
-			"lazy_schema_validation bit, is_system bit, is_publisher bit, is_subscriber bit?, " +
-			"is_distributor bit?, is_nonsql_subscriber bit?, is_remote_proc_transaction_promotion_enabled bit?, " +
-			"modify_date datetime, is_rda_server bit?", rows: singleRow(serversRow)},
-		{name: "sys.messages", columns: "message_id int, language_id smallint, severity tinyint?, " +
-			"is_event_logged bit, text nvarchar(2048)", live: true, rows: messagesRows},
-		{name: "dbo.spt_values", columns: "name nvarchar(35)?, number int, type nchar(3), low int?, high int?, " +
-			"status int?", rows: numberRows},
+		{name: "sys.configurations", live: true, rows: configurationsRows},
+		{name: "sys.spt_collations", rows: sptCollationsRows},
+		{name: "sys.dm_os_host_info", live: true, rows: singleRow(dmOsHostInfoRow)},
+		{name: "sys.dm_os_sys_info", live: true, rows: singleRow(dmOsSysInfoRow)},
+		{name: "sys.dm_os_process_memory", live: true, rows: singleRow(dmOsProcessMemoryRow)},
+		{name: "sys.syslanguages", rows: syslanguagesRows},
+		{name: "sys.endpoints", rows: singleRow(func(*Env) row { return endpoint })},
+		{name: "sys.tcp_endpoints", rows: singleRow(func(*Env) row { return endpoint })},
+		{name: "sys.servers", rows: singleRow(serversRow)},
+		{name: "sys.messages", live: true, rows: adding(messagesRows)},
+		{name: "dbo.spt_values", rows: numberRows},
 	}
 }
 
@@ -138,14 +103,12 @@ func dmOsProcessMemoryRow(*Env) row {
 }
 
 // messagesRows are the rows of sys.messages: the messages of users.
-func messagesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func messagesRows(env *Env, add func(row)) {
 	for _, m := range env.Messages {
-		out = append(out, row{
+		add(row{
 			"message_id": m.ID, "language_id": int64(1033), "severity": m.Severity, "is_event_logged": bit(m.Logged), "text": m.Text,
 		})
 	}
-	return out, nil
 }
 
 // syslanguagesRows are the rows of sys.syslanguages.
@@ -173,11 +136,6 @@ func serversRow(env *Env) row {
 		"modify_date": env.Started, "is_rda_server": int64(0),
 	}
 }
-
-// endpointColumns are the columns of sys.endpoints.
-const endpointColumns = "name sysname, endpoint_id int, principal_id int?, protocol tinyint, " +
-	"protocol_desc nvarchar(60)?, type tinyint, type_desc nvarchar(60)?, state tinyint?, " +
-	"state_desc nvarchar(60)?, is_admin_endpoint bit"
 
 // endpoint is the only endpoint. sys.dm_exec_connections refers to it.
 var endpoint = row{

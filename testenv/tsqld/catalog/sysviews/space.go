@@ -15,11 +15,11 @@ import (
 func spaceSets() []declaration {
 	return []declaration{
 		{
-			name: "sys.spt_space_used", columns: "object_id int, data_pages bigint, index_pages bigint", live: true,
+			name: "sys.spt_space_used", live: true,
 			rows: spaceUsed,
 		},
 		{
-			name: "sys.spt_index_pages", columns: "object_id int, index_id int, pages bigint, depth int, fragmentation float?", live: true,
+			name: "sys.spt_index_pages", live: true,
 			rows: indexPages,
 		},
 	}

@@ -12,19 +12,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// fileColumns are the columns of sys.database_files. sys.master_files has the database as an
-// additional first column.
-const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, type_desc nvarchar(60)?, " +
-	"data_space_id int, name sysname, physical_name nvarchar(260), state tinyint?, " +
-	"state_desc nvarchar(60)?, size int, max_size int, growth int, is_media_read_only bit, is_read_only bit, " +
-	"is_sparse bit, is_percent_growth bit, is_name_reserved bit, " +
-	"is_persistent_log_buffer bit, create_lsn numeric(25,0)?, drop_lsn numeric(25,0)?, " +
-	"read_only_lsn numeric(25,0)?, read_write_lsn numeric(25,0)?, " +
-	"differential_base_lsn numeric(25,0)?, differential_base_guid uniqueidentifier?, " +
-	"differential_base_time datetime?, redo_start_lsn numeric(25,0)?, " +
-	"redo_start_fork_guid uniqueidentifier?, redo_target_lsn numeric(25,0)?, " +
-	"redo_target_fork_guid uniqueidentifier?, backup_lsn numeric(25,0)?"
-
 // primaryDataSpace is the row of sys.data_spaces: the only filegroup.
 var primaryDataSpace = row{
 	"name": "PRIMARY", "data_space_id": int64(catalog.DataSpacePrimary), "type": "FG", "type_desc": "ROWS_FILEGROUP",
@@ -33,57 +20,22 @@ var primaryDataSpace = row{
 
 // storageSets returns the system tables about files, filegroups and settings of databases.
 func storageSets() []declaration {
-	const space = "name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, " +
-		"is_system bit?"
 	return []declaration{
-		{name: "sys.data_spaces", columns: space, rows: singleRow(func(*Env) row { return primaryDataSpace })},
-		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, " +
-			"is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(filegroupsRow)},
-		{name: "sys.database_files", columns: fileColumns, live: true, rows: func(_ context.Context,
+		{name: "sys.data_spaces", rows: singleRow(func(*Env) row { return primaryDataSpace })},
+		{name: "sys.filegroups", rows: singleRow(filegroupsRow)},
+		{name: "sys.database_files", live: true, rows: func(_ context.Context,
 			env *Env) ([]row, error) {
 			return env.files(env.Database), nil
 		}},
-		{name: "sys.master_files", columns: "database_id int, " + fileColumns + ", credential_id int?",
-			live: true, rows: masterFilesRows},
-		{name: "sys.database_mirroring", columns: "database_id int, mirroring_guid uniqueidentifier?, " +
-			"mirroring_state tinyint?, mirroring_state_desc nvarchar(60)?, mirroring_role tinyint?, " +
-			"mirroring_role_desc nvarchar(60)?, mirroring_role_sequence int?, mirroring_safety_level tinyint?, " +
-			"mirroring_safety_level_desc nvarchar(60)?, " +
-			"mirroring_safety_sequence int?, mirroring_partner_name nvarchar(128)?, " +
-			"mirroring_partner_instance nvarchar(128)?, mirroring_witness_name nvarchar(128)?, " +
-			"mirroring_witness_state tinyint?, mirroring_witness_state_desc nvarchar(60)?, " +
-			"mirroring_failover_lsn numeric(25,0)?, mirroring_connection_timeout int?, " +
-			"mirroring_redo_queue int?, mirroring_redo_queue_type nvarchar(60)?, " +
-			"mirroring_end_of_log_lsn numeric(25,0)?, mirroring_replication_lsn numeric(25,0)?",
-			rows: eachDatabase(func(*catalog.Database) row { return row{} })},
-		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, " +
-			"family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
-			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, " +
-			"fork_point_lsn numeric(25,0)?", rows: databaseRecoveryStatusRows},
-		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, " +
-			"non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
-			rows: eachDatabase(func(*catalog.Database) row { return row{"non_transacted_access_desc": "OFF"} })},
-		{name: "sys.database_query_store_options", columns: "desired_state smallint, " +
-			"desired_state_desc nvarchar(60)?, actual_state smallint, actual_state_desc nvarchar(60)?, " +
-			"readonly_reason int?, current_storage_size_mb bigint?, flush_interval_seconds bigint?, " +
-			"interval_length_minutes bigint?, max_storage_size_mb bigint?, " +
-			"stale_query_threshold_days bigint?, max_plans_per_query bigint?, query_capture_mode smallint, " +
-			"query_capture_mode_desc nvarchar(60)?, " +
-			"capture_policy_execution_count int?, capture_policy_total_compile_cpu_time_ms bigint?, " +
-			"capture_policy_total_execution_cpu_time_ms bigint?, " +
-			"capture_policy_stale_threshold_hours int?, size_based_cleanup_mode smallint, " +
-			"size_based_cleanup_mode_desc nvarchar(60)?, wait_stats_capture_mode smallint, " +
-			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?",
-			rows: singleRow(databaseQueryStoreOptionsRow)},
-		{name: "sys.database_scoped_configurations", columns: "configuration_id int, name nvarchar(60), " +
-			"value sql_variant?, value_for_secondary sql_variant?, is_value_default bit?", rows: scopedConfigurations},
-		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, " +
-			"name sysname, create_date datetime, modify_date datetime", rows: singleRow(xmlSchemaCollectionsRow)},
-		{name: "sys.stats_columns", columns: "object_id int, stats_id int, stats_column_id int, column_id int",
-			rows: statsColumnsRows},
-		{name: "sys.trigger_events", columns: "object_id int, type int, type_desc nvarchar(60)?, is_first bit?, " +
-			"is_last bit?, event_group_type int?, event_group_type_desc nvarchar(60)?, " +
-			"is_trigger_event bit?", rows: triggerEventsRows},
+		{name: "sys.master_files", live: true, rows: adding(masterFilesRows)},
+		{name: "sys.database_mirroring", rows: eachDatabase(func(*catalog.Database) row { return row{} })},
+		{name: "sys.database_recovery_status", rows: databaseRecoveryStatusRows},
+		{name: "sys.database_filestream_options", rows: eachDatabase(func(*catalog.Database) row { return row{"non_transacted_access_desc": "OFF"} })},
+		{name: "sys.database_query_store_options", rows: singleRow(databaseQueryStoreOptionsRow)},
+		{name: "sys.database_scoped_configurations", rows: scopedConfigurations},
+		{name: "sys.xml_schema_collections", rows: singleRow(xmlSchemaCollectionsRow)},
+		{name: "sys.stats_columns", rows: adding(statsColumnsRows)},
+		{name: "sys.trigger_events", rows: adding(triggerEventsRows)},
 	}
 }
 
@@ -95,15 +47,13 @@ func filegroupsRow(*Env) row {
 }
 
 // masterFilesRows are the rows of sys.master_files.
-func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func masterFilesRows(env *Env, add func(row)) {
 	for _, d := range env.Snapshot.Databases() {
 		for _, r := range env.files(d) {
 			r["database_id"] = int64(d.ID)
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // databaseRecoveryStatusRows are the rows of sys.database_recovery_status. A database whose file
@@ -141,38 +91,32 @@ func xmlSchemaCollectionsRow(*Env) row {
 }
 
 // statsColumnsRows are the rows of sys.stats_columns.
-func statsColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func statsColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
 			for i, k := range ix.Columns {
-				out = append(out,
-					row{
-						"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
-						"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
-					})
+				add(row{
+					"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
+					"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
+				})
 			}
 		}
 	}
-	return out, nil
 }
 
 // triggerEventsRows are the rows of sys.trigger_events.
-func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func triggerEventsRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
 			for _, e := range tr.Events {
-				out = append(out,
-					row{
-						"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
-						"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
-						"is_trigger_event": int64(1),
-					})
+				add(row{
+					"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
+					"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
+					"is_trigger_event": int64(1),
+				})
 			}
 		}
 	}
-	return out, nil
 }
 
 // triggerEvents maps events to the types of sys.trigger_events.

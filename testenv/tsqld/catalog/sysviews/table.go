@@ -8,68 +8,22 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// columnColumns are the columns of sys.all_columns and sys.columns.
-const columnColumns = "object_id int, name sysname?, column_id int, system_type_id tinyint, user_type_id int, " +
-	"max_length smallint, precision tinyint, scale tinyint, " +
-	"collation_name sysname?, is_nullable bit?, is_ansi_padded bit, is_rowguidcol bit, is_identity bit, " +
-	"is_computed bit, is_filestream bit, " +
-	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, " +
-	"is_xml_document bit, xml_collection_id int, " +
-	"default_object_id int, rule_object_id int, is_sparse bit?, is_column_set bit?, generated_always_type tinyint?, " +
-	"generated_always_type_desc nvarchar(60)?, " +
-	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
-	"column_encryption_key_id int?, " +
-	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, " +
-	"graph_type_desc nvarchar(60)?, " +
-	"is_data_deletion_filter_column bit?, ledger_view_column_type int?, ledger_view_column_type_desc nvarchar(60)?, " +
-	"is_dropped_ledger_column bit?"
-
 // lockEscalations are the values of sys.tables.lock_escalation_desc, by lock_escalation.
 var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
 
 // tableSets returns the system tables about tables and their columns.
 func tableSets() []declaration {
 	return []declaration{
-		{name: "sys.tables", columns: objectColumns + ", lob_data_space_id int, filestream_data_space_id int?, " +
-			"max_column_id_used int, lock_on_bulk_load bit, " +
-			"uses_ansi_nulls bit?, is_replicated bit?, has_replication_filter bit?, is_merge_published bit?, " +
-			"is_sync_tran_subscribed bit?, has_unchecked_assembly_data bit, " +
-			"text_in_row_limit int?, large_value_types_out_of_row bit?, is_tracked_by_cdc bit?, " +
-			"lock_escalation tinyint?, lock_escalation_desc nvarchar(60)?, " +
-			"is_filetable bit?, is_memory_optimized bit?, durability tinyint?, durability_desc nvarchar(60)?, " +
-			"temporal_type tinyint?, temporal_type_desc nvarchar(60)?, " +
-			"history_table_id int?, is_remote_data_archive_enabled bit?, is_external bit, " +
-			"history_retention_period int?, history_retention_period_unit int?, " +
-			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?, " +
-			"data_retention_period int?, data_retention_period_unit int?, " +
-			"data_retention_period_unit_desc nvarchar(10)?, ledger_type tinyint?, ledger_type_desc nvarchar(60)?, " +
-			"ledger_view_id int?, is_dropped_ledger_table bit?",
-			rows: rowsOf(tablesRows)},
-		{name: "sys.columns", columns: columnColumns, rows: columnRows},
-		{name: "sys.system_columns", columns: columnColumns, rows: systemColumns},
-		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, " +
-			"increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
-			live: true, rows: identityColumns},
-		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, " +
-			"uses_database_collation bit, is_persisted bit", rows: computedColumnsRows},
-		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, " +
-			"definition nvarchar(max)?, is_system_named bit", rows: defaultConstraintsRows},
-		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, " +
-			"is_not_trusted bit, parent_column_id int, " +
-			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: checkConstraintsRows},
-		{name: "sys.foreign_keys", columns: objectColumns + ", referenced_object_id int?, key_index_id int?, " +
-			"is_disabled bit, is_not_for_replication bit, is_not_trusted bit, " +
-			"delete_referential_action tinyint?, delete_referential_action_desc nvarchar(60)?, " +
-			"update_referential_action tinyint?, " +
-			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: foreignKeysRows},
-		{name: "sys.foreign_key_columns", columns: "constraint_object_id int, constraint_column_id int, " +
-			"parent_object_id int, parent_column_id int, referenced_object_id int, referenced_column_id int",
-			rows: foreignKeyColumnsRows},
-		{name: "sys.triggers", columns: "name sysname, object_id int, parent_class tinyint, " +
-			"parent_class_desc nvarchar(60)?, parent_id int, type char(2), type_desc nvarchar(60)?, " +
-			"create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit, " +
-			"is_not_for_replication bit, is_instead_of_trigger bit",
-			rows: triggersRows},
+		{name: "sys.tables", rows: rowsOf(tablesRows)},
+		{name: "sys.columns", rows: adding(columnRows)},
+		{name: "sys.system_columns", rows: systemColumns},
+		{name: "sys.identity_columns", live: true, rows: identityColumns},
+		{name: "sys.computed_columns", rows: adding(computedColumnsRows)},
+		{name: "sys.default_constraints", rows: adding(defaultConstraintsRows)},
+		{name: "sys.check_constraints", rows: adding(checkConstraintsRows)},
+		{name: "sys.foreign_keys", rows: adding(foreignKeysRows)},
+		{name: "sys.foreign_key_columns", rows: adding(foreignKeyColumnsRows)},
+		{name: "sys.triggers", rows: adding(triggersRows)},
 	}
 }
 
@@ -95,8 +49,7 @@ func tablesRows(_ *Env, t *catalog.Table) []row {
 }
 
 // computedColumnsRows are the rows of sys.computed_columns.
-func computedColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func computedColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.tables() {
 		for _, c := range t.Columns {
 			if c.Formula == nil {
@@ -104,15 +57,13 @@ func computedColumnsRows(_ context.Context, env *Env) ([]row, error) {
 			}
 			r := columnRow(env.Database, t.ObjectID, c)
 			r["definition"], r["is_persisted"] = c.Formula.Text, bit(c.Formula.Persisted)
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // defaultConstraintsRows are the rows of sys.default_constraints.
-func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func defaultConstraintsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, c := range t.Columns {
 			if d := c.Default; d != nil {
@@ -120,17 +71,14 @@ func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 				r["parent_column_id"] = int64(c.ID)
 				r["definition"] = d.Text
 				r["is_system_named"] = bit(d.System)
-				out = append(out, r)
+				add(r)
 			}
 		}
 	}
-	return out, nil
 }
 
 // checkConstraintsRows are the rows of sys.check_constraints.
-func checkConstraintsRows(
-	_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func checkConstraintsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, c := range t.Checks {
 			r := childRow(&t.Header, catalog.Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: catalog.KindCheck}, c.Created)
@@ -139,15 +87,13 @@ func checkConstraintsRows(
 				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
 				"uses_database_collation": int64(1), "is_system_named": bit(c.System),
 			})
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // foreignKeysRows are the rows of sys.foreign_keys.
-func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func foreignKeysRows(env *Env, add func(row)) {
 	for _, t := range env.tables() {
 		for _, f := range t.ForeignKeys {
 			r := childRow(&t.Header, catalog.Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: catalog.KindForeignKey}, f.Created)
@@ -159,19 +105,17 @@ func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
 				"update_referential_action":      int64(f.OnUpdate),
 				"update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
 			})
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // foreignKeyColumnsRows are the rows of sys.foreign_key_columns.
-func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func foreignKeyColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.tables() {
 		for _, f := range t.ForeignKeys {
 			for i, id := range f.Columns {
-				out = append(out, row{
+				add(row{
 					"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1),
 					"parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
 					"referenced_object_id": int64(f.Referenced),
@@ -180,15 +124,13 @@ func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
 			}
 		}
 	}
-	return out, nil
 }
 
 // triggersRows are the rows of sys.triggers.
-func triggersRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func triggersRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
-			out = append(out, row{
+			add(row{
 				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
 				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
 				"type": string(catalog.KindTrigger), "type_desc": catalog.KindTrigger.Description(),
@@ -198,7 +140,6 @@ func triggersRows(_ context.Context, env *Env) ([]row, error) {
 			})
 		}
 	}
-	return out, nil
 }
 
 // tables returns the tables that the session may see.
@@ -257,25 +198,27 @@ func shapeRows(d *catalog.Database, object int32, cols []types.Column) []row {
 }
 
 // columnRows are the rows of sys.columns: columns of tables, views, functions and table types.
-func columnRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func columnRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		switch o := o.(type) {
 		case *catalog.Table:
 			for _, c := range o.Columns {
-				out = append(out, columnRow(env.Database, o.ObjectID, c))
+				add(columnRow(env.Database, o.ObjectID, c))
 			}
 		case *catalog.TableType:
 			for _, c := range o.Table.Columns {
-				out = append(out, columnRow(env.Database, o.ObjectID, c))
+				add(columnRow(env.Database, o.ObjectID, c))
 			}
 		case *catalog.View:
-			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+			for _, r := range shapeRows(env.Database, o.ObjectID, o.Columns) {
+				add(r)
+			}
 		case *catalog.Function:
-			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+			for _, r := range shapeRows(env.Database, o.ObjectID, o.Columns) {
+				add(r)
+			}
 		}
 	}
-	return out, nil
 }
 
 // systemColumns are the rows of sys.system_columns: columns of the system views.

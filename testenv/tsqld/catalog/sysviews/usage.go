@@ -1,8 +1,6 @@
 package sysviews
 
 import (
-	"context"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
@@ -12,14 +10,13 @@ import (
 // INFORMATION_SCHEMA.VIEW_COLUMN_USAGE. SQL Server does not have it.
 func usageSets() []declaration {
 	return []declaration{
-		{name: "sys.spt_view_columns", columns: "view_id int, object_id int, name sysname", rows: viewColumns},
+		{name: "sys.spt_view_columns", rows: adding(viewColumns)},
 	}
 }
 
 // viewColumns are the columns of tables and views that occur in the queries of views, without
 // duplicates.
-func viewColumns(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func viewColumns(env *Env, add func(row)) {
 	for _, v := range catalog.Pick[*catalog.View](env.Database) {
 		if !env.visible(v) {
 			continue
@@ -33,10 +30,9 @@ func viewColumns(_ context.Context, env *Env) ([]row, error) {
 			u.walk(st)
 		}
 		for _, c := range u.found {
-			out = append(out, row{"view_id": int64(v.ObjectID), "object_id": int64(c.object), "name": c.name})
+			add(row{"view_id": int64(v.ObjectID), "object_id": int64(c.object), "name": c.name})
 		}
 	}
-	return out, nil
 }
 
 // usage collects the columns that occur in a query.

@@ -105,7 +105,6 @@ func ofPassword(password string, iterations int) (string, error) {
 	return fmt.Sprintf("%s$%d$%s$%s", slow, iterations, base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)), nil
 }
 
-// matches reports whether secret has this hash.
 func (h Hash) matches(secret string) bool {
 	if h.sum == nil {
 		return false

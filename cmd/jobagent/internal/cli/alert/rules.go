@@ -23,7 +23,6 @@ type ruleFlags struct {
 	notifyResolved, enabled                      bool
 }
 
-// add adds the flags to a command.
 func (f *ruleFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.job, "job", "", "the one job to watch")
@@ -45,7 +44,6 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("job", "jobs")
 }
 
-// change returns the change that the given flags make.
 func (f *ruleFlags) change(cmd *cobra.Command) (c alerting.Change) {
 	given := cmd.Flags().Changed
 	for name, set := range map[string]func(){

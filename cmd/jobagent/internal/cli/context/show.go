@@ -232,7 +232,6 @@ never fails.`,
 	return cmd
 }
 
-// promptText returns the text for a prompt.
 func promptText(a *connect.App, shell string) string {
 	c, err := a.Connection()
 	switch {

@@ -48,7 +48,6 @@ type reading struct {
 	timeout  time.Duration
 }
 
-// addFlags adds the flags.
 func (r *reading) addFlags(cmd *cobra.Command, flags *pflag.FlagSet) {
 	r.choice.AddFlags(flags)
 	command.AddDuration(flags, &r.timeout, "timeout", 0, "how long one database may take, its login included; 0: as long as it needs")

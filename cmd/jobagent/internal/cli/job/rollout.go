@@ -31,7 +31,6 @@ version: runs keep the one with which they were created.`
 	return cmd
 }
 
-// readPlan reads the plan of a job.
 func readPlan(cmd *cobra.Command, store *controldb.Store, name string) (controldb.JobRolloutPlan, error) {
 	job, err := lookup.Job(cmd.Context(), store, name)
 	if err != nil {

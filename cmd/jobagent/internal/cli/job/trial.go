@@ -107,7 +107,6 @@ func (m *modeStart) add(cmd *cobra.Command, on string) {
 	cmd.Flags().BoolVar(&m.allowMissing, "allow-missing", false, "start although steps use parameters that are not given")
 }
 
-// run starts the run and waits with watch.
 func (m *modeStart) run(
 	cmd *cobra.Command, a *connect.App, job string, req controldb.StartRequest,
 	watch func(context.Context, *output.Printer, *controldb.Store, uuid.UUID, runs.Wait) error,

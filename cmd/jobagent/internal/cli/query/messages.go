@@ -41,7 +41,6 @@ const (
 	maxMessage = 2000
 )
 
-// add adds a message.
 func (m *messages) add(t targets.Target, said targets.Message) {
 	text := wording.Clip(said.Text, maxMessage, wording.Bytes)
 	if said.Number != 0 {

@@ -255,7 +255,6 @@ func some(names []string, of int) string {
 	return text
 }
 
-// print prints a preview.
 func (p *preview) print(w io.Writer, v output.RolloutPreview) error {
 	width, _, _ := terminal.Size(w)
 	say := func(indent, text string) {

@@ -96,7 +96,6 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 // shownSkips is the maximum number of skipped instants that are shown.
 const shownSkips = 5
 
-// explain explains one schedule.
 func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps,
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
@@ -209,7 +208,6 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	return nil
 }
 
-// printScheduleExplanation prints an explanation.
 func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)

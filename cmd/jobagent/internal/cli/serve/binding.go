@@ -78,7 +78,6 @@ func (f bindingFlags) binding(cfg config.REST, name string) (sap.Binding, error)
 	return sap.Binding{}, fmt.Errorf("the configuration has no instance %q (rest.sap.instances)", name)
 }
 
-// of returns the binding of an instance.
 func (f bindingFlags) of(cfg config.REST, i config.SAPInstance) (b sap.Binding, err error) {
 	b = sap.Binding{Name: i.SAPService.Name, PublicURL: cfg.PublicURL, Tenant: f.tenant, CertURL: strings.TrimSuffix(cfg.PublicURL, "/")}
 	if b.Tenant == "" {

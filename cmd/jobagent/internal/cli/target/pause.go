@@ -2,6 +2,7 @@ package target
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -28,7 +30,7 @@ func checkNames(args []string) error {
 
 func newPauseCommand(a *connect.App) *cobra.Command {
 	var reason, until string
-	var length time.Duration
+	var seconds int
 	cmd := &cobra.Command{
 		Use: "pause SERVER DATABASE", Short: "Let nothing start on a database", Args: cobra.ExactArgs(2),
 		Long: `Let no attempt of any job start on a database, until the pause ends: at --until, after --for, or with
@@ -42,15 +44,14 @@ its pause gets the new reason and end.`,
 				return err
 			}
 			p := controldb.TargetPause{Target: targets.TargetID(args[0], args[1]), Server: args[0], Database: args[1], Reason: reason}
+			var err error
+			lasts, ends := cmd.Flags().Changed("for"), cmd.Flags().Changed("until")
 			switch {
-			case length < 0:
-				return exit.Usagef("invalid --for %s: want more than 0", length)
-			case length > 0 && until != "":
-				return exit.Usagef("want --until or --for, not both")
-			case length > 0:
-				p.Until = time.Now().Add(length)
-			case until != "":
-				var err error
+			case lasts && ends:
+				return exit.Usagef("--for and --until cannot be combined")
+			case lasts && seconds < 1:
+				return exit.Usagef("invalid --for %s: want at least 1s", cmd.Flag("for").Value)
+			case ends:
 				if p.Until, err = command.ParseTime(until); err != nil {
 					return exit.Usagef("--until: %w", err)
 				}
@@ -60,8 +61,20 @@ its pause gets the new reason and end.`,
 				if err != nil {
 					return err
 				}
-				if err := store.PauseTarget(cmd.Context(), p); err != nil {
+				if lasts {
+					err = store.PauseTargetFor(cmd.Context(), p, time.Duration(seconds)*time.Second)
+				} else {
+					err = store.PauseTarget(cmd.Context(), p)
+				}
+				if err != nil {
 					return err
+				}
+				if lasts { // the end is an instant of the database's clock
+					stored, err := store.TargetPause(cmd.Context(), p.Target)
+					if err != nil && !errors.Is(err, dberror.ErrTargetNotPaused) { // it has ended meanwhile
+						return err
+					}
+					p.Until = stored.Until
 				}
 				if len(known) == 0 || known[0].FirstSeen.IsZero() {
 					if err := a.Warn([]string{fmt.Sprintf("no run has had the database %s/%s: jobagent target list shows those that runs had", p.Server, p.Database)}); err != nil {
@@ -69,7 +82,10 @@ its pause gets the new reason and end.`,
 					}
 				}
 				view := output.PausedTarget{Server: p.Server, Database: p.Database, Reason: p.Reason, Until: output.Optional(p.Until), ID: p.Target}
-				if p.Until.IsZero() {
+				switch {
+				case lasts && p.Until.IsZero():
+					return a.Done(view, "paused %s/%s; the pause has ended already", p.Server, p.Database)
+				case p.Until.IsZero():
 					return a.Done(view, "paused %s/%s until \"jobagent target resume\"", p.Server, p.Database)
 				}
 				return a.Done(view, "paused %s/%s until %s", p.Server, p.Database, p.Until.UTC().Format(time.RFC3339))
@@ -79,7 +95,7 @@ its pause gets the new reason and end.`,
 	flags := cmd.Flags()
 	flags.StringVar(&reason, "reason", "", "why, for whoever asks what a run waits for")
 	flags.StringVar(&until, "until", "", "`TIME` at which the pause ends by itself")
-	command.AddDuration(flags, &length, "for", 0, "how long the pause lasts")
+	command.AddSeconds(flags, &seconds, "for", 0, "how long the pause lasts, by the clock of the control database, at most 366d")
 	return cmd
 }
 

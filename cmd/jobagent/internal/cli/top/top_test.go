@@ -85,7 +85,7 @@ func busy() *fake {
 		},
 		agents: []controldb.AgentStatus{
 			{Host: "alpha", Version: "1.2.3", MaxConcurrentTargets: 100, Tasks: 64, Live: true, ExpiresAt: now.Add(20 * time.Second)},
-			{Host: "beta", MaxConcurrentTargets: 100, Live: true, ExpiresAt: now.Add(20 * time.Second)},
+			{Host: "beta", MaxConcurrentTargets: 50, Tasks: 57, Live: true, ExpiresAt: now.Add(20 * time.Second)},
 			{Host: "gone", MaxConcurrentTargets: 100},
 		},
 		failures: summary.Failures{Now: now, Runs: 2, Targets: 7, Errors: []summary.FailureGroup{
@@ -180,7 +180,7 @@ func TestOverviewPage(t *testing.T) {
 	for _, width := range []int{80, 140} {
 		text := plain(started(t, busy(), width, 40))
 		for _, want := range []string{
-			"2 agents live · 64 of 200 workers busy", "12:00:00 UTC", "alpha", "64 of 100", "RUNS  30 active", "job 0", "500 of 1 000",
+			"2 agents live · 64 of 200 workers busy", "12:00:00 UTC", "alpha", "64 of 100", "50 of 50", "RUNS  30 active", "job 0", "500 of 1 000",
 			"FAILED IN 24 HOURS  7 targets of 2 runs", "7 ×  load / copy", "in 1h00m  backup / hourly", "q quit",
 		} {
 			require.Contains(t, text, want, "at %d columns", width)

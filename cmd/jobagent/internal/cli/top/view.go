@@ -206,9 +206,9 @@ func (m *model) agentLines(rows int) []string {
 			break
 		}
 		host := max(12, m.width-62)
-		busy := jobs.Counts{Running: min(a.Tasks, a.MaxConcurrentTargets), Waiting: max(0, a.MaxConcurrentTargets-a.Tasks)}
+		busy := jobs.Counts{Running: a.BusyWorkers(), Waiting: a.MaxConcurrentTargets - a.BusyWorkers()}
 		lines = append(lines, "  "+terminal.Fit(a.Host, host)+" "+terminal.Fit(a.Version, 14)+" "+m.paint.Bar(busy, 12)+
-			terminal.Right(terminal.Number(a.Tasks), 6)+" of "+terminal.Fit(terminal.Number(a.MaxConcurrentTargets), 6)+" lease "+terminal.Fit(terminal.Span(a.ExpiresAt.Sub(o.Now)), 7))
+			terminal.Right(terminal.Number(a.BusyWorkers()), 6)+" of "+terminal.Fit(terminal.Number(a.MaxConcurrentTargets), 6)+" lease "+terminal.Fit(terminal.Span(a.ExpiresAt.Sub(o.Now)), 7))
 	}
 	return lines
 }

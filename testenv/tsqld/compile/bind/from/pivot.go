@@ -1,6 +1,8 @@
 package from
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
@@ -24,7 +26,7 @@ func (b *Binder) pivot(ts *syntax.Pivot, l, outer *names.Level) (tree.From, erro
 		return nil, err
 	}
 	fn, ok := builtin.Lookup(ts.Aggregate.Name.Last())
-	if !ok || fn.Kind != builtin.Aggregate || fn.New == nil || len(ts.Aggregate.Args) != 1 || ts.Aggregate.Star {
+	if !ok || fn.Kind != builtin.Aggregate || strings.HasPrefix(fn.Name, "GROUPING") || len(ts.Aggregate.Args) != 1 || ts.Aggregate.Star {
 		return nil, mserr.NotSupported("PIVOT over %s", ts.Aggregate.Name.Last())
 	}
 	arg, err := b.Expr(ts.Aggregate.Args[0], in)
