@@ -100,6 +100,7 @@ var allowed = map[string][]string{
 	"controldb/installed":  {"controldb", "controldb/dberror", "controldb/internal/call", "sql", "github.com/jmoiron/sqlx/..."},
 	"controldb/measure":    {"controldb", "controldb/identity", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/questions":  {"controldb", "controldb/dberror", "controldb/internal/call", "jobs", "targets", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
+	"controldb/rollouts":   {"controldb", "controldb/internal/call", "jobs", "targets", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/sap":        {"controldb", "controldb/callbacks", "controldb/internal/call", "jobs/action", "github.com/google/uuid"},
 	"controldb/scheduler":  {"controldb", "controldb/dberror", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/secrets":    {"controldb", "controldb/dberror", "controldb/internal/call", "jobs/secret", "github.com/google/uuid", "github.com/jmoiron/sqlx/..."},
@@ -115,7 +116,7 @@ var allowed = map[string][]string{
 	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
 	"agent/accounts":             {"controldb", "controldb/account", "controldb/caller", "controldb/dberror", "controldb/deploy", "controldb/installed", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/internal/callback", "agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "controldb/callbacks", "controldb/dberror", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/drifts", "controldb/message", "controldb/questions", "controldb/secrets", "controldb/triggers", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/drifts", "controldb/message", "controldb/questions", "controldb/rollouts", "controldb/secrets", "controldb/triggers", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"controldb/installed", "agent/rest", "agent/rest/internal/...", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "jobs/...", "github.com/google/uuid"},
@@ -123,16 +124,16 @@ var allowed = map[string][]string{
 	"agent/rest/sap":             {"golang.org/x/time/rate", "agent/rest", "agent/rest/internal/...", "controldb", "controldb/callbacks", "controldb/caller", "controldb/dberror", "controldb/sap", "controldb/secrets", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "controldb/dberror", "controldb/scheduler", "controldb/secrets", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
-	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "controldb/caller", "controldb/dberror", "controldb/identity", "controldb/questions", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
+	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "controldb/caller", "controldb/dberror", "controldb/identity", "controldb/questions", "controldb/rollouts", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "jobs", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	"agent/web/live":        {"controldb", "controldb/caller", "go.uber.org/zap/..."},
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/startcheck":      {"controldb", "jobs/...", "targets/mssql"},
-	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/alerting", "controldb/callbacks", "controldb/dberror", "controldb/drifts", "controldb/questions", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
+	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/alerting", "controldb/callbacks", "controldb/dberror", "controldb/drifts", "controldb/questions", "controldb/rollouts", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
 	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/summary", "jobs/...", "github.com/google/uuid"},
 	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/caller", "controldb/dberror", "controldb/summary", "jobs/...", "github.com/google/uuid"},
-	"agent/web/rollouts":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs", "github.com/google/uuid"},
+	"agent/web/rollouts":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/rollouts", "jobs", "github.com/google/uuid"},
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/callbacks", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "controldb/dberror", "controldb/drifts", "controldb/summary", "jobs", "github.com/google/uuid"},
@@ -159,9 +160,9 @@ var allowed = map[string][]string{
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {commandRoom + "embedded", "testenv", "github.com/stretchr/testify/...", "go.uber.org/zap"},
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
-	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "controldb/deploy", "controldb/doctor", "controldb/questions", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
+	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "controldb/deploy", "controldb/doctor", "controldb/questions", "controldb/rollouts", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
-	commandRoom + "values": {commandRoom + "connect", "agent/startcheck", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "controldb/deploy", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
+	commandRoom + "values": {commandRoom + "connect", "agent/startcheck", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "controldb/deploy", "controldb/rollouts", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.
 	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
 	commandRoom + "exit":     {commandRoom + "output", "controldb/dberror", "controldb/deploy", "controldb/doctor"},
@@ -175,7 +176,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
-		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "controldb/dberror", "controldb/triggers", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
+		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "controldb/dberror", "controldb/rollouts", "controldb/triggers", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
 	// The databases that a command line names for a question.
 	commandRoom + "databases": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "jobs/wording", "targets", "targets/mssql", "targets/question", "github.com/spf13/pflag"},
@@ -188,11 +189,11 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/account", "controldb/alerting", "controldb/callbacks", "controldb/caller", "controldb/dberror", "controldb/definition", "controldb/deploy", "controldb/doctor", "controldb/drifts", "controldb/identity", "controldb/installed", "controldb/measure", "controldb/questions", "controldb/secrets", "controldb/summary", "controldb/triggers", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/account", "controldb/alerting", "controldb/callbacks", "controldb/caller", "controldb/dberror", "controldb/definition", "controldb/deploy", "controldb/doctor", "controldb/drifts", "controldb/identity", "controldb/installed", "controldb/measure", "controldb/questions", "controldb/rollouts", "controldb/secrets", "controldb/summary", "controldb/triggers", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.uber.org/zap/...", "charm.land/...", "github.com/agnivade/levenshtein",
 	},
 	commandRoom + "demo": {
-		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",
+		commandRoom + "...", "jobs/...", "targets/...", "controldb", "controldb/rollouts", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "bench": {

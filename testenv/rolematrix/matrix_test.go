@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -145,7 +146,7 @@ func (m *matrix) defineRollout(t *testing.T) {
 	require.NoError(t, err)
 	is := func(state string) func() bool {
 		return func() bool {
-			r, err := m.Store.Rollout(t.Context(), id)
+			r, err := rollouts.On(m.Store).Get(t.Context(), id)
 			return err == nil && string(r.State) == state
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -302,7 +303,7 @@ var ownFlags = map[string]Kind{
 	"import task-scheduler --target-group":  newName("the target group"),
 	"key rotate --key":                      reference,
 	"serve binding --key":                   reference,
-	"rollout list --state":                  several(spelled(controldb.RolloutStates())...),
+	"rollout list --state":                  several(spelled(rollouts.States())...),
 	"rollout targets --state":               several(targetStates...),
 	"rollout undo --only":                   several("Succeeded", "Unknown", "Failed", "Unreached"),
 	"rollout reject --reason":               {Words: "a text", Max: maxNote, source: nothing},

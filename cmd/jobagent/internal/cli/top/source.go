@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
 
@@ -18,7 +19,6 @@ import (
 // does not grow with the number of targets.
 type reads interface {
 	RecentAgents(ctx context.Context, top int) ([]controldb.AgentStatus, error)
-	Rollouts(ctx context.Context, f controldb.RolloutFilter, p controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error)
 	runs.DetailReader
 }
 
@@ -28,10 +28,16 @@ type summaries interface {
 	Failures(ctx context.Context, hours int) (summary.Failures, error)
 }
 
+// rolloutReads are the methods of [rollouts.Store] that the program uses, as reads.
+type rolloutReads interface {
+	Rollouts(ctx context.Context, f rollouts.Filter, p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error)
+}
+
 // source reads what the program shows.
 type source struct {
-	store   reads
-	summary summaries
+	store    reads
+	summary  summaries
+	rollouts rolloutReads
 	// failures are read less often: they cost as much as what failed in 24 hours.
 	failures   summary.Failures
 	failuresAt time.Time
@@ -51,7 +57,7 @@ type overview struct {
 	agents []controldb.AgentStatus
 	// noAgents says that the login may not list agents; the numbers of Overview are known then.
 	noAgents bool
-	rollouts []controldb.Rollout // that have not ended
+	rollouts []rollouts.Rollout // that have not ended
 	failures summary.Failures
 	readAt   time.Time // by the process's clock
 }
@@ -72,7 +78,7 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 		o.noAgents = true
 	}
 	o.agents = slices.DeleteFunc(o.agents, func(a controldb.AgentStatus) bool { return !a.Live })
-	if o.rollouts, err = s.store.Rollouts(ctx, controldb.RolloutFilter{Active: true}, controldb.Page[controldb.RunKey]{Top: listed}); err != nil {
+	if o.rollouts, err = s.rollouts.Rollouts(ctx, rollouts.Filter{Active: true}, controldb.Page[controldb.RunKey]{Top: listed}); err != nil {
 		return overview{}, err
 	}
 	if fresh || time.Since(s.failuresAt) >= failuresInterval {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -28,7 +29,7 @@ type fake struct {
 	overview summary.Overview
 	agents   []controldb.AgentStatus
 	failures summary.Failures
-	rollouts []controldb.Rollout
+	rollouts []rollouts.Rollout
 	run      controldb.Run
 	failed   []controldb.RunTarget
 	err      error
@@ -55,7 +56,7 @@ func (f *fake) Failures(context.Context, int) (summary.Failures, error) {
 	return f.failures, f.count("Failures")
 }
 
-func (f *fake) Rollouts(context.Context, controldb.RolloutFilter, controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error) {
+func (f *fake) Rollouts(context.Context, rollouts.Filter, controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
 	return f.rollouts, f.count("Rollouts")
 }
 
@@ -117,7 +118,7 @@ func busy() *fake {
 // started returns a model that has read once, in a window of this size.
 func started(t *testing.T, f *fake, width, height int) *model {
 	t.Helper()
-	m := newModel(t.Context(), &source{store: f, summary: f}, time.Second)
+	m := newModel(t.Context(), &source{store: f, summary: f, rollouts: f}, time.Second)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	m.Update(m.read()())
 	return m
@@ -196,8 +197,8 @@ func TestRollouts(t *testing.T) {
 	require.NotContains(t, plain(started(t, busy(), 140, 40)), "ROLL-OUTS")
 	f := busy()
 	for n := range 12 {
-		f.rollouts = append(f.rollouts, controldb.Rollout{
-			ID: id(200 + n), JobName: fmt.Sprintf("roll \u202e%d", n), State: controldb.RolloutWaiting, Wave: 2, Waves: 3, Targets: 1000, Succeeded: 100, Failed: 3,
+		f.rollouts = append(f.rollouts, rollouts.Rollout{
+			ID: id(200 + n), JobName: fmt.Sprintf("roll \u202e%d", n), State: rollouts.Waiting, Wave: 2, Waves: 3, Targets: 1000, Succeeded: 100, Failed: 3,
 			NextEvent: "The wave 'rest' starts when somebody approves it.",
 		})
 	}
@@ -330,7 +331,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	f := busy()
-	require.NoError(t, printOnce(t.Context(), &b, &source{store: f, summary: f}))
+	require.NoError(t, printOnce(t.Context(), &b, &source{store: f, summary: f, rollouts: f}))
 	require.NotContains(t, b.String(), "\x1b")
 	for n := range 30 {
 		if n != 2 {

@@ -1,4 +1,4 @@
-package controldb
+package rollouts
 
 import (
 	"context"
@@ -8,64 +8,65 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
-// ErrRolloutNotFound means that the run is no roll-out, or that its roll-out has not begun.
-var ErrRolloutNotFound = errors.New("roll-out not found")
+// ErrNotFound means that the run is no roll-out, or that its roll-out has not begun.
+var ErrNotFound = errors.New("roll-out not found")
 
-// RolloutState is the state of a roll-out.
-type RolloutState string
+// State is the state of a roll-out.
+type State string
 
 // The states of roll-outs. The last three are final.
 const (
-	RolloutPlanning  RolloutState = "Planning"           // its run resolves the targets
-	RolloutAssigning RolloutState = "Assigning"          // the targets are assigned to waves
-	RolloutWaiting   RolloutState = "WaitingForApproval" // of the next wave
-	RolloutClosed    RolloutState = "WaitingForWindow"   // of the next wave
-	RolloutPaused    RolloutState = "Paused"
-	RolloutStarting  RolloutState = "Starting"  // the next wave starts
-	RolloutPreflight RolloutState = "Preflight" // what its scripts need is checked before
-	RolloutRunning   RolloutState = "Running"   // a wave runs
-	RolloutRecording RolloutState = "Recording" // what became of the wave's targets is recorded
-	RolloutBaking    RolloutState = "Baking"
-	RolloutProbing   RolloutState = "Probing" // a probe runs
-	RolloutStopped   RolloutState = "Stopped" // a gate has failed
-	RolloutAborting  RolloutState = "Aborting"
-	RolloutSucceeded RolloutState = "Succeeded"
-	RolloutAborted   RolloutState = "Aborted"
-	RolloutFailed    RolloutState = "Failed"
+	Planning  State = "Planning"           // its run resolves the targets
+	Assigning State = "Assigning"          // the targets are assigned to waves
+	Waiting   State = "WaitingForApproval" // of the next wave
+	Closed    State = "WaitingForWindow"   // of the next wave
+	Paused    State = "Paused"
+	Starting  State = "Starting"  // the next wave starts
+	Preflight State = "Preflight" // what its scripts need is checked before
+	Running   State = "Running"   // a wave runs
+	Recording State = "Recording" // what became of the wave's targets is recorded
+	Baking    State = "Baking"
+	Probing   State = "Probing" // a probe runs
+	Stopped   State = "Stopped" // a gate has failed
+	Aborting  State = "Aborting"
+	Succeeded State = "Succeeded"
+	Aborted   State = "Aborted"
+	Failed    State = "Failed"
 )
 
-// RolloutStates are all states of roll-outs.
-func RolloutStates() []RolloutState {
-	return []RolloutState{
-		RolloutPlanning, RolloutAssigning, RolloutWaiting, RolloutClosed, RolloutPaused, RolloutStarting, RolloutPreflight, RolloutRunning,
-		RolloutRecording, RolloutBaking, RolloutProbing, RolloutStopped, RolloutAborting, RolloutSucceeded, RolloutAborted, RolloutFailed,
+// States are all states of roll-outs.
+func States() []State {
+	return []State{
+		Planning, Assigning, Waiting, Closed, Paused, Starting, Preflight, Running,
+		Recording, Baking, Probing, Stopped, Aborting, Succeeded, Aborted, Failed,
 	}
 }
 
 // Ended reports whether the state is final.
-func (s RolloutState) Ended() bool {
-	return s == RolloutSucceeded || s == RolloutAborted || s == RolloutFailed
+func (s State) Ended() bool {
+	return s == Succeeded || s == Aborted || s == Failed
 }
 
 // Assigned reports whether the targets are assigned to waves.
-func (s RolloutState) Assigned() bool { return s != RolloutPlanning && s != RolloutAssigning }
+func (s State) Assigned() bool { return s != Planning && s != Assigning }
 
 // Rollout is a row of the view jobs.rollouts: a run of a version with a plan, in waves. Zero times
 // mean that there is none.
 type Rollout struct {
-	ID         uuid.UUID    `db:"job_execution_id"` // of the roll-out's own run
-	JobName    string       `db:"job_name"`
-	JobID      uuid.UUID    `db:"job_id"`
-	JobVersion int          `db:"job_version"`
-	State      RolloutState `db:"state"`
-	Wave       int          `db:"wave"` // number of the current wave; 0 before the first
-	Waves      int          `db:"waves"`
-	WaveName   string       `db:"wave_name"`
+	ID         uuid.UUID `db:"job_execution_id"` // of the roll-out's own run
+	JobName    string    `db:"job_name"`
+	JobID      uuid.UUID `db:"job_id"`
+	JobVersion int       `db:"job_version"`
+	State      State     `db:"state"`
+	Wave       int       `db:"wave"` // number of the current wave; 0 before the first
+	Waves      int       `db:"waves"`
+	WaveName   string    `db:"wave_name"`
 	// Targets are all of them, and LeftOut those that no wave selects, or that failed a preflight.
 	// The others count the outcomes of waves that have run; Failed counts the Unknown ones, too.
 	Targets   int `db:"targets"`
@@ -92,7 +93,7 @@ type Rollout struct {
 }
 
 // Key is the place of the roll-out in the list of [Store.Rollouts].
-func (r Rollout) Key() RunKey { return RunKey{Created: r.CreatedAt, ID: r.ID} }
+func (r Rollout) Key() controldb.RunKey { return controldb.RunKey{Created: r.CreatedAt, ID: r.ID} }
 
 // Counts returns the numbers of the targets of all waves; those that were not reached are Skipped.
 func (r Rollout) Counts() jobs.Counts {
@@ -106,7 +107,7 @@ func (r Rollout) Pending() int {
 
 // NeedsPerson reports whether nothing happens until a person decides.
 func (r Rollout) NeedsPerson() bool {
-	return r.State == RolloutWaiting || r.State == RolloutPaused || r.State == RolloutStopped
+	return r.State == Waiting || r.State == Paused || r.State == Stopped
 }
 
 // WaveState is the state of a wave of a roll-out.
@@ -124,9 +125,9 @@ const (
 	WaveSkipped   WaveState = "Skipped" // by a person
 )
 
-// RolloutWave is a row of the view jobs.rollout_waves. Nil and zero mean that the plan has no such
+// Wave is a row of the view jobs.rollout_waves. Nil and zero mean that the plan has no such
 // setting, or that there is no such time or run.
-type RolloutWave struct {
+type Wave struct {
 	Rollout     uuid.UUID `db:"job_execution_id"`
 	Wave        int       `db:"wave"` // from 1
 	Name        string    `db:"name"`
@@ -172,21 +173,21 @@ type RolloutWave struct {
 }
 
 // Ended is the number of targets that are not pending any more.
-func (w RolloutWave) Ended() int { return w.Succeeded + w.Failed + w.Unreached + w.LeftOut }
+func (w Wave) Ended() int { return w.Succeeded + w.Failed + w.Unreached + w.LeftOut }
 
 // Counts returns the numbers of its targets; those that were not reached, or are left out, are
 // Skipped.
-func (w RolloutWave) Counts() jobs.Counts {
+func (w Wave) Counts() jobs.Counts {
 	return jobs.Counts{Succeeded: w.Succeeded, Failed: w.Failed, Skipped: w.Unreached + w.LeftOut, Waiting: max(0, w.Targets-w.Ended())}
 }
 
 // Needs reports whether a person has to approve the wave, and nobody has yet.
-func (w RolloutWave) Needs() bool {
+func (w Wave) Needs() bool {
 	return w.Approval != "none" && w.ApprovedAt.IsZero() && (w.State == WavePending || w.State == WaveWaiting)
 }
 
-// RolloutTarget is a row of the view jobs.rollout_targets.
-type RolloutTarget struct {
+// Target is a row of the view jobs.rollout_targets.
+type Target struct {
 	Rollout  uuid.UUID `db:"job_execution_id"`
 	Wave     int       `db:"wave"` // 0: no wave selects it
 	WaveName string    `db:"wave_name"`
@@ -206,35 +207,35 @@ type RolloutTarget struct {
 }
 
 // Name names the target: server/database.
-func (t RolloutTarget) Name() string {
-	return Execution{Server: t.Server, Database: t.Database}.Place()
+func (t Target) Name() string {
+	return controldb.Execution{Server: t.Server, Database: t.Database}.Place()
 }
 
-// RolloutTargetKey is the place of a target in the list of [Store.RolloutTargets].
-type RolloutTargetKey struct {
+// TargetKey is the place of a target in the list of [Store.Targets].
+type TargetKey struct {
 	Wave, Place int
 	TargetID    uuid.UUID
 }
 
 // Key is the place of the target in the list of a roll-out's targets.
-func (t RolloutTarget) Key() RolloutTargetKey {
-	return RolloutTargetKey{Wave: t.Wave, Place: t.Place, TargetID: t.TargetID}
+func (t Target) Key() TargetKey {
+	return TargetKey{Wave: t.Wave, Place: t.Place, TargetID: t.TargetID}
 }
 
-// RolloutFilter chooses roll-outs. The zero value means all.
-type RolloutFilter struct {
+// Filter chooses roll-outs. The zero value means all.
+type Filter struct {
 	ID      uuid.UUID
 	JobName string
 	// Active restricts to roll-outs that have not ended.
 	Active bool
 	// States restricts to these; empty means all.
-	States []RolloutState
+	States []State
 	// UndoOf restricts to roll-outs that undo this one.
 	UndoOf uuid.UUID
 }
 
 // Rollouts lists roll-outs, the latest first.
-func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) ([]Rollout, error) {
+func (s Store) Rollouts(ctx context.Context, f Filter, p controldb.Page[controldb.RunKey]) ([]Rollout, error) {
 	w := call.NewFilter(p.Top)
 	for _, one := range []struct {
 		column string
@@ -263,11 +264,11 @@ func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) (
 FROM jobs.rollouts AS v`+w.Text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.Text(w)+"\nOPTION (RECOMPILE, "+call.SmallGrant+");", w.Args...)
 }
 
-// Rollout reads a roll-out by the ID of its run. The error is [ErrRolloutNotFound] if the run is no
+// Get reads a roll-out by the ID of its run. The error is [ErrNotFound] if the run is no
 // roll-out, or does not exist.
-func (s *Store) Rollout(ctx context.Context, id uuid.UUID) (Rollout, error) {
-	list, err := s.Rollouts(ctx, RolloutFilter{ID: id}, Page[RunKey]{Top: 1})
-	return call.OnlyRow(list, err, "read the roll-out", ErrRolloutNotFound)
+func (s Store) Get(ctx context.Context, id uuid.UUID) (Rollout, error) {
+	list, err := s.Rollouts(ctx, Filter{ID: id}, controldb.Page[controldb.RunKey]{Top: 1})
+	return call.OnlyRow(list, err, "read the roll-out", ErrNotFound)
 }
 
 const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targets, v.max_parallelism, v.pace, v.bake_seconds, v.approval,
@@ -277,15 +278,15 @@ const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targe
     v.median_ms, v.usual_ms, v.gate, v.preflight_run_id, v.preflight_failed, v.left_out
 FROM jobs.rollout_waves AS v`
 
-// RolloutWaves lists the waves of a roll-out in their order; none before its targets are assigned.
-func (s *Store) RolloutWaves(ctx context.Context, rollout uuid.UUID) ([]RolloutWave, error) {
-	return call.SelectAll[RolloutWave](ctx, s.conn, "list the waves of a roll-out", waveColumns+`
+// Waves lists the waves of a roll-out in their order; none before its targets are assigned.
+func (s Store) Waves(ctx context.Context, rollout uuid.UUID) ([]Wave, error) {
+	return call.SelectAll[Wave](ctx, s.conn, "list the waves of a roll-out", waveColumns+`
 WHERE v.job_execution_id = @p1
 ORDER BY v.wave;`, mssqldb.UniqueIdentifier(rollout))
 }
 
-// RolloutTargetFilter chooses targets of a roll-out. The zero value means all.
-type RolloutTargetFilter struct {
+// TargetFilter chooses targets of a roll-out. The zero value means all.
+type TargetFilter struct {
 	// Wave is the number of a wave; nil means all, and 0 those that no wave selects.
 	Wave *int
 	// States restricts to these; empty means all.
@@ -294,13 +295,13 @@ type RolloutTargetFilter struct {
 	Probed bool
 }
 
-// RolloutTargets lists the targets of a roll-out in the order of the waves, and within a wave in
+// Targets lists the targets of a roll-out in the order of the waves, and within a wave in
 // their order.
 //
 // Plan: a range of IX_rollout_targets_wave.
-func (s *Store) RolloutTargets(
-	ctx context.Context, rollout uuid.UUID, f RolloutTargetFilter, p Page[RolloutTargetKey],
-) ([]RolloutTarget, error) {
+func (s Store) Targets(
+	ctx context.Context, rollout uuid.UUID, f TargetFilter, p controldb.Page[TargetKey],
+) ([]Target, error) {
 	w := call.NewFilter(p.Top)
 	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(rollout))
 	if f.Wave != nil {
@@ -316,7 +317,7 @@ func (s *Store) RolloutTargets(
 		w.Add("v.wave >= %s AND (v.wave > %s OR v.place > %s OR (v.place = %s AND v.target_id > %s))",
 			k.Wave, k.Wave, k.Place, k.Place, mssqldb.UniqueIdentifier(k.TargetID))
 	}
-	return call.SelectAll[RolloutTarget](ctx, s.conn, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
+	return call.SelectAll[Target](ctx, s.conn, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
     v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id, v.preflight, v.probe_rows, CAST(v.probe_value AS FLOAT) AS probe_value,
     CAST(v.probe_before AS FLOAT) AS probe_before
 FROM jobs.rollout_targets AS v`+w.Text()+"\nORDER BY v.wave, v.place, v.target_id"+p.Text(w)+";", w.Args...)
@@ -325,11 +326,11 @@ FROM jobs.rollout_targets AS v`+w.Text()+"\nORDER BY v.wave, v.place, v.target_i
 // PreflightProgress counts the checks of a wave's preflight, one of each target for each step, and
 // those that have ended. all is 0 if the wave is in no preflight. It may grow, because a step gets
 // its targets when the steps before it have ended.
-func (s *Store) PreflightProgress(ctx context.Context, w RolloutWave) (ended, all int, err error) {
+func (s Store) PreflightProgress(ctx context.Context, w Wave) (ended, all int, err error) {
 	if w.State != WavePreflight || w.PreflightRun == uuid.Nil {
 		return 0, 0, nil
 	}
-	counts, err := s.CountTargets(ctx, []uuid.UUID{w.PreflightRun})
+	counts, err := s.store.CountTargets(ctx, []uuid.UUID{w.PreflightRun})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -337,11 +338,11 @@ func (s *Store) PreflightProgress(ctx context.Context, w RolloutWave) (ended, al
 	return c.Ended(), max(c.Total(), w.Targets), nil
 }
 
-// RolloutFailedBefore lists the targets of a roll-out on which the job did not succeed in the last
+// FailedBefore lists the targets of a roll-out on which the job did not succeed in the last
 // ended run that had them, in the order of the waves; at most top. Only the latest 20 ended runs
 // before the roll-out are examined.
-func (s *Store) RolloutFailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]RolloutTarget, error) {
-	return call.SelectAll[RolloutTarget](ctx, s.conn, "list targets that failed before", `WITH earlier AS (
+func (s Store) FailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]Target, error) {
+	return call.SelectAll[Target](ctx, s.conn, "list targets that failed before", `WITH earlier AS (
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
@@ -370,9 +371,9 @@ ORDER BY v.wave, v.place, v.target_id
 OPTION (RECOMPILE, `+call.SmallGrant+`);`, mssqldb.UniqueIdentifier(rollout), top)
 }
 
-// RolloutUsual returns the median duration of the targets of earlier runs of a roll-out's job: of
+// Usual returns the median duration of the targets of earlier runs of a roll-out's job: of
 // at most 1,000 that succeeded in the latest 20 ended runs. It is negative if there are none.
-func (s *Store) RolloutUsual(ctx context.Context, rollout uuid.UUID) (time.Duration, error) {
+func (s Store) Usual(ctx context.Context, rollout uuid.UUID) (time.Duration, error) {
 	list, err := call.SelectAll[int64](ctx, s.conn, "read usual durations", `WITH earlier AS (
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
@@ -399,69 +400,69 @@ placed AS (
 SELECT COALESCE(MAX(CASE WHEN p.place = (p.n + 1) / 2 THEN p.duration_ms END), -1) AS usual_ms
 FROM placed AS p
 OPTION (RECOMPILE, `+call.SmallGrant+`);`, mssqldb.UniqueIdentifier(rollout))
-	ms, err := call.OnlyRow(list, err, "read usual durations", ErrRolloutNotFound)
+	ms, err := call.OnlyRow(list, err, "read usual durations", ErrNotFound)
 	return time.Duration(ms) * time.Millisecond, err
 }
 
-// ApproveRollout approves a wave of a roll-out, by name; the empty name is the wave that waits.
-func (s *Store) ApproveRollout(ctx context.Context, rollout uuid.UUID, wave, comment string) error {
+// Approve approves a wave of a roll-out, by name; the empty name is the wave that waits.
+func (s Store) Approve(ctx context.Context, rollout uuid.UUID, wave, comment string) error {
 	return s.conn.Exec(ctx, "approve the roll-out", call.New("jobs.sp_approve_rollout").In("job_execution_id", rollout).OptText("wave", wave).OptText("comment", comment))
 }
 
-// RejectRollout refuses the approval of a roll-out: it pauses with the reason.
-func (s *Store) RejectRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
+// Reject refuses the approval of a roll-out: it pauses with the reason.
+func (s Store) Reject(ctx context.Context, rollout uuid.UUID, reason string) error {
 	return s.conn.Exec(ctx, "reject the roll-out", call.New("jobs.sp_reject_rollout").In("job_execution_id", rollout).In("reason", reason))
 }
 
-// PauseRollout pauses a roll-out: no target and no wave starts until it is resumed.
-func (s *Store) PauseRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
+// Pause pauses a roll-out: no target and no wave starts until it is resumed.
+func (s Store) Pause(ctx context.Context, rollout uuid.UUID, reason string) error {
 	return s.conn.Exec(ctx, "pause the roll-out", call.New("jobs.sp_pause_rollout").In("job_execution_id", rollout).OptText("reason", reason))
 }
 
-// ResumeRollout ends the pause of a roll-out.
-func (s *Store) ResumeRollout(ctx context.Context, rollout uuid.UUID) error {
+// Resume ends the pause of a roll-out.
+func (s Store) Resume(ctx context.Context, rollout uuid.UUID) error {
 	return s.conn.Exec(ctx, "resume the roll-out", call.New("jobs.sp_resume_rollout").In("job_execution_id", rollout))
 }
 
-// AbortRollout ends a roll-out: it starts nothing more.
-func (s *Store) AbortRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
+// Abort ends a roll-out: it starts nothing more.
+func (s Store) Abort(ctx context.Context, rollout uuid.UUID, reason string) error {
 	return s.conn.Exec(ctx, "abort the roll-out", call.New("jobs.sp_abort_rollout").In("job_execution_id", rollout).OptText("reason", reason))
 }
 
-// RetryRolloutWave runs again what did not succeed in the wave whose gate has failed, and then its
+// RetryWave runs again what did not succeed in the wave whose gate has failed, and then its
 // gates again.
-func (s *Store) RetryRolloutWave(ctx context.Context, rollout uuid.UUID) error {
+func (s Store) RetryWave(ctx context.Context, rollout uuid.UUID) error {
 	return s.conn.Exec(ctx, "retry the wave", call.New("jobs.sp_retry_rollout_wave").In("job_execution_id", rollout))
 }
 
-// SkipRolloutWave skips a wave, by name. The empty name is the current wave if its gate has failed,
+// SkipWave skips a wave, by name. The empty name is the current wave if its gate has failed,
 // else the next one.
-func (s *Store) SkipRolloutWave(ctx context.Context, rollout uuid.UUID, wave string) error {
+func (s Store) SkipWave(ctx context.Context, rollout uuid.UUID, wave string) error {
 	return s.conn.Exec(ctx, "skip the wave", call.New("jobs.sp_skip_rollout_wave").In("job_execution_id", rollout).OptText("wave", wave))
 }
 
-// MoveRolloutTarget moves a pending target to a pending wave, by name; the empty name is the last
+// MoveTarget moves a pending target to a pending wave, by name; the empty name is the last
 // wave.
-func (s *Store) MoveRolloutTarget(ctx context.Context, rollout uuid.UUID, target targets.Target, wave string) error {
+func (s Store) MoveTarget(ctx context.Context, rollout uuid.UUID, target targets.Target, wave string) error {
 	return s.conn.Exec(ctx, "move the target", call.New("jobs.sp_move_rollout_target").In("job_execution_id", rollout).In("target_id", target.ID).OptText("wave", wave))
 }
 
-// ExtendRolloutBake makes the bake of the current wave longer.
-func (s *Store) ExtendRolloutBake(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
+// ExtendBake makes the bake of the current wave longer.
+func (s Store) ExtendBake(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
 	return s.conn.Exec(ctx, "extend the bake", call.New("jobs.sp_extend_rollout_bake").In("job_execution_id", rollout).In("seconds", call.Seconds(by)))
 }
 
 // HasDeadline reports whether the roll-out has a deadline, or has paused at the one that it had.
 func (r Rollout) HasDeadline() bool { return !r.DeadlineAt.IsZero() || r.PausedBy == "(deadline)" }
 
-// ExtendRolloutDeadline gives a roll-out more time until its deadline. One that has paused there
+// ExtendDeadline gives a roll-out more time until its deadline. One that has paused there
 // stays paused.
-func (s *Store) ExtendRolloutDeadline(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
+func (s Store) ExtendDeadline(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
 	return s.conn.Exec(ctx, "extend the deadline",
 		call.New("jobs.sp_extend_rollout_deadline").In("job_execution_id", rollout).In("seconds", call.Seconds(by)))
 }
 
-// UndoRequest is the argument of UndoRollout.
+// UndoRequest is the argument of Undo.
 type UndoRequest struct {
 	Rollout uuid.UUID
 	// Only are the states of the targets that are undone, separated by commas; empty: Succeeded and
@@ -474,8 +475,8 @@ type UndoRequest struct {
 	ID uuid.UUID
 }
 
-// UndoRollout starts the roll-out that undoes another one, and returns its ID.
-func (s *Store) UndoRollout(ctx context.Context, req UndoRequest) (uuid.UUID, error) {
+// Undo starts the roll-out that undoes another one, and returns its ID.
+func (s Store) Undo(ctx context.Context, req UndoRequest) (uuid.UUID, error) {
 	if req.ID == uuid.Nil {
 		req.ID = uuid.New() // generated here for the reason given in StartJob
 	}
