@@ -17,7 +17,6 @@ type Definitions struct {
 	Schedules []Schedule
 	Groups    []TargetGroupDetail
 	Calendars []Calendar
-	Windows   []TargetWindow
 	Limits    []Limit // without their use
 }
 
@@ -61,10 +60,6 @@ FROM jobs.schedules`+w.Text()+"\nORDER BY job_name, schedule_name;", w.Args...)
 		},
 		func() (err error) {
 			d.Calendars, err = s.Calendars(ctx, "")
-			return err
-		},
-		func() (err error) {
-			d.Windows, err = s.TargetWindows(ctx, Page[string]{})
 			return err
 		},
 		func() (err error) {

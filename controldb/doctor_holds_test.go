@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -20,7 +20,7 @@ func TestExamineHolds(t *testing.T) {
 		require.NoError(t, c.AddCalendar(t.Context(), "days", `{"monthDays": [1, 15, -1]}`))
 		set := func(name, calendar, blackouts string) {
 			t.Helper()
-			require.NoError(t, c.SetTargetWindow(t.Context(), controldb.TargetWindow{
+			require.NoError(t, holds.On(c.Store).SetWindow(t.Context(), holds.Window{
 				Name: name, TagFilter: "tier = 'gold'", Calendar: calendar, Blackouts: blackouts, Zone: "Asia/Tokyo",
 			}))
 		}
@@ -38,7 +38,7 @@ func TestExamineHolds(t *testing.T) {
 		require.Contains(t, c.findings(t, doctor.CodeTargetWindows)[0].Found, "2 windows of databases do not open within a year: w3; w4")
 
 		for _, name := range []string{"forgotten", "ends", "new"} {
-			require.NoError(t, c.PauseTarget(t.Context(), controldb.TargetPause{Server: "s", Database: name}))
+			require.NoError(t, holds.On(c.Store).SetPause(t.Context(), holds.Pause{Server: "s", Database: name}))
 		}
 		c.exec(t, `UPDATE p SET p.ends_at = CASE WHEN p.database_name = N'ends' THEN DATEADD(DAY, 1, SYSUTCDATETIME()) END,
     p.paused_at = CASE WHEN p.database_name = N'new' THEN p.paused_at ELSE '2020-02-03' END
@@ -47,7 +47,7 @@ FROM jobs_internal.target_pauses AS p;`)
 		require.Len(t, found, 1)
 		require.Equal(t, doctor.SeverityWarning, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 database has been paused for 30 days without an end: s/forgotten since 2020-02-03 by ")
-		require.NoError(t, c.ResumeTarget(t.Context(), "s", "forgotten", targets.TargetID("s", "forgotten")))
+		require.NoError(t, holds.On(c.Store).Resume(t.Context(), "s", "forgotten", targets.TargetID("s", "forgotten")))
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeTargetPauses)))
 	})
 }

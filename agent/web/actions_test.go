@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -570,13 +571,13 @@ func TestDatabases(t *testing.T) {
 	id := targets.TargetID("moved.example", "<i>x")
 	at := base + "/databases/" + id.String()
 	require.Equal(t, http.StatusNotFound, b.get(at+"/pause").Status, "no run has it")
-	require.NoError(t, f.Store.PauseTarget(t.Context(), controldb.TargetPause{Target: id, Server: "moved.example", Database: "<i>x"}))
+	require.NoError(t, holds.On(f.Store).SetPause(t.Context(), holds.Pause{Target: id, Server: "moved.example", Database: "<i>x"}))
 	require.Contains(t, b.get(at+"/pause").Body, "It is paused by")
 	a := b.post(at+"/pause", b.form(at+"/pause", "reason", "moves <b>", "until", "2999-01-01 08:00"))
 	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
 	require.Equal(t, base+"/windows", a.Header.Get("Location"), "it has no page of its own")
 	require.Contains(t, b.get(base+"/windows").Body, "moves &lt;b&gt;")
-	p, err := f.Store.TargetPause(t.Context(), id)
+	p, err := holds.On(f.Store).Pause(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "moves <b>", p.Reason)
 	require.Equal(t, "operator-token", p.By)
@@ -587,7 +588,7 @@ func TestDatabases(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(at+"/pause").Status)
 	require.Contains(t, b.get(at+"/resume").Body, "moves &lt;b&gt;")
 	require.Equal(t, http.StatusSeeOther, b.post(at+"/resume", b.form(at+"/resume")).Status)
-	_, err = f.Store.TargetPause(t.Context(), id)
+	_, err = holds.On(f.Store).Pause(t.Context(), id)
 	require.ErrorIs(t, err, dberror.ErrTargetNotPaused)
 
 	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -226,7 +227,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"calendar", "none such", "", "none such"}},
 			shown: []string{"EXECUTE jobs.sp_set_target_window", "zone: Europe/Berlin"},
 			check: func(t *testing.T, f *front.Front) {
-				w, err := f.Store.TargetWindow(t.Context(), "form window")
+				w, err := holds.On(f.Store).Window(t.Context(), "form window")
 				require.NoError(t, err)
 				require.Equal(t, "Europe/Berlin", w.Zone)
 				require.Equal(t, "form holidays", w.Blackouts)

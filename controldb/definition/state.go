@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
@@ -41,6 +42,7 @@ type Definitions struct {
 	controldb.Definitions
 	Triggers []triggers.Trigger // without the numbers of their events
 	Channels []alerting.Channel
+	Windows  []holds.Window
 	Alerts   []alerting.Rule
 }
 
@@ -55,6 +57,9 @@ func Read(ctx context.Context, store *controldb.Store, jobNames []string) (*Stat
 		return nil, err
 	}
 	if d.Channels, err = alerting.On(store).Channels(ctx, ""); err != nil {
+		return nil, err
+	}
+	if d.Windows, err = holds.On(store).Windows(ctx, controldb.Page[string]{}); err != nil {
 		return nil, err
 	}
 	if d.Alerts, err = alerting.On(store).Rules(ctx, ""); err != nil {

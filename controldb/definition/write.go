@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -42,7 +43,7 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 		definition := string(v.Definition)
 		return alerting.On(store).UpdateChannel(ctx, v.Name, &definition, &v.Enabled)
 	case *manifest.TargetWindow:
-		return store.SetTargetWindow(ctx, window(v))
+		return holds.On(store).SetWindow(ctx, window(v))
 	case *manifest.Limit:
 		return store.SetLimit(ctx, *v)
 	case *manifest.Alert:
@@ -69,7 +70,7 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	case *manifest.AlertChannel:
 		return alerting.On(store).DeleteChannel(ctx, v.Name)
 	case *manifest.TargetWindow:
-		return store.DeleteTargetWindow(ctx, v.Name)
+		return holds.On(store).DeleteWindow(ctx, v.Name)
 	case *manifest.Limit:
 		return store.RemoveLimit(ctx, *v)
 	case *manifest.Alert:
@@ -97,8 +98,8 @@ func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, rev
 	})
 }
 
-func window(w *manifest.TargetWindow) controldb.TargetWindow {
-	out := controldb.TargetWindow{Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter,
+func window(w *manifest.TargetWindow) holds.Window {
+	out := holds.Window{Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter,
 		Calendar: w.Calendar, Blackouts: w.Blackouts, Zone: w.Zone, ZoneTag: w.ZoneTag}
 	if w.Server != "" {
 		out.Target = targets.TargetID(w.Server, w.Database)

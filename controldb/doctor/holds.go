@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -104,7 +104,7 @@ func checkTargetPauses(ctx context.Context, e *examination) ([]Finding, error) {
 	if has, err := holdsDatabases(ctx, e); err != nil || !has {
 		return nil, err
 	}
-	list, err := call.SelectRows[controldb.TargetPause](ctx, e.conn, Text("target_pauses"))
+	list, err := call.SelectRows[holds.Pause](ctx, e.conn, Text("target_pauses"))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/holds"
 )
 
 const (
@@ -27,7 +28,7 @@ type database struct {
 	controldb.FoundTarget
 	Now time.Time
 	// Pause is nil if the database is not paused. Windows are the names of those that apply to it.
-	Pause   *controldb.TargetPause
+	Pause   *holds.Pause
 	Windows []string
 	// Schemas are those that steps of type Drift have read, the newest first.
 	Schemas []drifts.SchemaState
@@ -156,7 +157,7 @@ func (d *database) addHolds(ctx context.Context, r *page.Request) error {
 	if d.Database == "" {
 		return nil
 	}
-	pause, err := r.Store.TargetPause(ctx, d.ID)
+	pause, err := holds.On(r.Store).Pause(ctx, d.ID)
 	switch {
 	case err == nil:
 		d.Pause = &pause

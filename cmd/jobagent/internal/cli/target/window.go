@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -41,7 +42,7 @@ var windowColumns = output.Columns([]output.Column[output.TargetWindow]{
 	{Name: "target_id", Wide: true},
 })
 
-func windowView(w controldb.TargetWindow) output.TargetWindow {
+func windowView(w holds.Window) output.TargetWindow {
 	v := output.TargetWindow{
 		Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter, Calendar: w.Calendar, Blackouts: w.Blackouts,
 		Zone: w.Zone, ZoneTag: w.ZoneTag,
@@ -59,7 +60,7 @@ func newWindowsCommand(a *connect.App) *cobra.Command {
 		Example: "  jobagent target window list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.TargetWindows(cmd.Context(), controldb.Page[string]{})
+				list, err := holds.On(store).Windows(cmd.Context(), controldb.Page[string]{})
 				if err != nil {
 					return err
 				}
@@ -74,7 +75,7 @@ func newWindowsCommand(a *connect.App) *cobra.Command {
 }
 
 func newSetWindowCommand(a *connect.App) *cobra.Command {
-	var w controldb.TargetWindow
+	var w holds.Window
 	cmd := &cobra.Command{
 		Use: "set WINDOW", Short: "Add or replace a window of databases", Args: cobra.ExactArgs(1),
 		Long: `Add or replace a window of databases: of one, or of all whose tags match a filter, also of those that come later. Attempts
@@ -101,7 +102,7 @@ of the tag --zone-tag of each database.`,
 				w.Target = targets.TargetID(w.Server, w.Database)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetTargetWindow(cmd.Context(), w); err != nil {
+				if err := holds.On(store).SetWindow(cmd.Context(), w); err != nil {
 					return err
 				}
 				return a.Done(windowView(w), "set the window %s", w.Name)
@@ -126,7 +127,7 @@ func newDeleteWindowCommand(a *connect.App) *cobra.Command {
 		Example: "  jobagent target window delete gold",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.DeleteTargetWindow(cmd.Context(), args[0]); err != nil {
+				if err := holds.On(store).DeleteWindow(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				return a.Done(output.WindowName{Name: args[0]}, "deleted the window %s", args[0])

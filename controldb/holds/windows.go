@@ -1,4 +1,4 @@
-package controldb
+package holds
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// TargetWindow is a row of the view jobs.target_windows: when attempts may start on databases.
-type TargetWindow struct {
+// Window is a row of the view jobs.target_windows: when attempts may start on databases.
+type Window struct {
 	Name string `db:"window_name"`
 	// Target, Server and Database are zero if the window is that of the databases that match
 	// TagFilter.
@@ -35,21 +36,21 @@ const windowColumns = `SELECT window_name, target_id, server_name, database_name
     updated_time
 FROM jobs.target_windows`
 
-// TargetWindow returns a window of databases. The error is [dberror.ErrTargetWindowNotFound] when
+// Window returns a window of databases. The error is [dberror.ErrTargetWindowNotFound] when
 // none has this name.
-func (s *Store) TargetWindow(ctx context.Context, name string) (TargetWindow, error) {
-	list, err := call.SelectAll[TargetWindow](ctx, s.conn, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
+func (s Store) Window(ctx context.Context, name string) (Window, error) {
+	list, err := call.SelectAll[Window](ctx, s.conn, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
 	return call.OnlyRow(list, err, "read the window of databases", dberror.ErrTargetWindowNotFound)
 }
 
-// TargetWindows lists the windows of databases by their names.
-func (s *Store) TargetWindows(ctx context.Context, p Page[string]) ([]TargetWindow, error) {
+// Windows lists the windows of databases by their names.
+func (s Store) Windows(ctx context.Context, p controldb.Page[string]) ([]Window, error) {
 	w := p.Filter("window_name", ">")
-	return call.SelectAll[TargetWindow](ctx, s.conn, "list the windows of databases", windowColumns+w.Text()+"\nORDER BY window_name"+p.Text(w)+";", w.Args...)
+	return call.SelectAll[Window](ctx, s.conn, "list the windows of databases", windowColumns+w.Text()+"\nORDER BY window_name"+p.Text(w)+";", w.Args...)
 }
 
-// SetTargetWindow adds or replaces a window of databases.
-func (s *Store) SetTargetWindow(ctx context.Context, w TargetWindow) error {
+// SetWindow adds or replaces a window of databases.
+func (s Store) SetWindow(ctx context.Context, w Window) error {
 	c := call.New("jobs.sp_set_target_window").In("window_name", w.Name).OptText("calendar_name", w.Calendar).OptText("blackouts", w.Blackouts).
 		OptText("tag_filter", w.TagFilter).OptText("server_name", w.Server).OptText("database_name", w.Database).
 		OptText("time_zone", w.Zone).OptText("time_zone_tag", w.ZoneTag)
@@ -59,8 +60,8 @@ func (s *Store) SetTargetWindow(ctx context.Context, w TargetWindow) error {
 	return s.conn.Exec(ctx, "set the window of databases", c)
 }
 
-// DeleteTargetWindow deletes a window of databases. The error is [dberror.ErrTargetWindowNotFound]
+// DeleteWindow deletes a window of databases. The error is [dberror.ErrTargetWindowNotFound]
 // if none has this name.
-func (s *Store) DeleteTargetWindow(ctx context.Context, name string) error {
+func (s Store) DeleteWindow(ctx context.Context, name string) error {
 	return s.conn.Exec(ctx, "delete the window of databases", call.New("jobs.sp_delete_target_window").In("window_name", name))
 }

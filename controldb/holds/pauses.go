@@ -1,4 +1,4 @@
-package controldb
+package holds
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// TargetPause is a row of the view jobs.target_pauses: a database on which no attempt starts.
-type TargetPause struct {
+// Pause is a row of the view jobs.target_pauses: a database on which no attempt starts.
+type Pause struct {
 	Target   uuid.UUID `db:"target_id"`
 	Server   string    `db:"server_name"`
 	Database string    `db:"database_name"`
@@ -26,34 +27,34 @@ type TargetPause struct {
 const pauseColumns = `SELECT target_id, server_name, database_name, reason, paused_time, paused_by, end_time
 FROM jobs.target_pauses`
 
-// TargetPause returns the pause of a database. The error is [dberror.ErrTargetNotPaused] if it is
+// Pause returns the pause of a database. The error is [dberror.ErrTargetNotPaused] if it is
 // not paused.
-func (s *Store) TargetPause(ctx context.Context, target uuid.UUID) (TargetPause, error) {
-	list, err := call.SelectAll[TargetPause](ctx, s.conn, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
+func (s Store) Pause(ctx context.Context, target uuid.UUID) (Pause, error) {
+	list, err := call.SelectAll[Pause](ctx, s.conn, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
 	return call.OnlyRow(list, err, "read the pause of a database", dberror.ErrTargetNotPaused)
 }
 
-// TargetPauses lists the databases that are paused now, in the order of their IDs.
-func (s *Store) TargetPauses(ctx context.Context, p Page[uuid.UUID]) ([]TargetPause, error) {
+// Pauses lists the databases that are paused now, in the order of their IDs.
+func (s Store) Pauses(ctx context.Context, p controldb.Page[uuid.UUID]) ([]Pause, error) {
 	w := p.Filter("target_id", ">")
-	return call.SelectAll[TargetPause](ctx, s.conn, "list the paused databases", pauseColumns+w.Text()+"\nORDER BY target_id"+p.Text(w)+";", w.Args...)
+	return call.SelectAll[Pause](ctx, s.conn, "list the paused databases", pauseColumns+w.Text()+"\nORDER BY target_id"+p.Text(w)+";", w.Args...)
 }
 
-// PauseTarget pauses a database until a time, or until somebody ends the pause (zero). The database
+// SetPause pauses a database until a time, or until somebody ends the pause (zero). The database
 // need not be known; without Target, its names are of ASCII, or it is known. A database that is
 // paused already gets the new reason and end.
-func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
+func (s Store) SetPause(ctx context.Context, p Pause) error {
 	return s.pauseTarget(ctx, p, 0)
 }
 
-// PauseTargetFor is [Store.PauseTarget] for a duration in whole seconds, 1 s to 366 days, by the
+// PauseTargetFor is [Store.SetPause] for a duration in whole seconds, 1 s to 366 days, by the
 // clock of the control database. Until of p is zero.
-func (s *Store) PauseTargetFor(ctx context.Context, p TargetPause, d time.Duration) error {
+func (s Store) PauseTargetFor(ctx context.Context, p Pause, d time.Duration) error {
 	return s.pauseTarget(ctx, p, d)
 }
 
 // pauseTarget pauses a database, until p.Until or for d unless it is 0.
-func (s *Store) pauseTarget(ctx context.Context, p TargetPause, d time.Duration) error {
+func (s Store) pauseTarget(ctx context.Context, p Pause, d time.Duration) error {
 	c := call.New("jobs.sp_pause_target").In("server_name", p.Server).In("database_name", p.Database).
 		OptText("reason", p.Reason).OptTime("end_time", p.Until)
 	if p.Target != uuid.Nil {
@@ -65,9 +66,9 @@ func (s *Store) pauseTarget(ctx context.Context, p TargetPause, d time.Duration)
 	return s.conn.Exec(ctx, "pause the database", c)
 }
 
-// ResumeTarget ends the pause of a database. The error is [dberror.ErrTargetNotPaused] if it is not
+// Resume ends the pause of a database. The error is [dberror.ErrTargetNotPaused] if it is not
 // paused.
-func (s *Store) ResumeTarget(ctx context.Context, server, database string, target uuid.UUID) error {
+func (s Store) Resume(ctx context.Context, server, database string, target uuid.UUID) error {
 	return s.conn.Exec(ctx, "end the pause of the database",
 		call.New("jobs.sp_resume_target").In("server_name", server).In("database_name", database).In("target_id", target))
 }
