@@ -322,10 +322,11 @@ type StepRunKey struct {
 	TargetID         uuid.UUID
 }
 
-// placeOrder is the order of the lists of targets, and add adds the condition that a row is behind
-// the key, unless that is nil.
+// placeOrder is the order of the lists of targets.
 const placeOrder = "\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"
 
+// Add adds the condition that a row in the order of placeOrder is behind the key, unless that is
+// nil.
 func (k *StepRunKey) Add(w *call.Filter) {
 	if k == nil {
 		return

@@ -49,7 +49,7 @@ type Store struct {
 // pingTimeout bounds the first connection of Open.
 const pingTimeout = 30 * time.Second
 
-// Open connects and checks that the server answers. It does not check the schema; CheckVersion
+// Open connects and checks that the server answers. It does not check the schema; package installed
 // does. The errors are [dberror.ErrUnreachable], [dberror.ErrLoginFailed], or about the
 // configuration. Close releases the connections.
 func Open(ctx context.Context, cfg Config) (*Store, error) {

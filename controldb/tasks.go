@@ -184,7 +184,7 @@ type PassResult struct {
 	// just now.
 	AdvanceSkipped bool
 	AdvancedAgo    time.Duration
-	// QuestionsDue means that a question waits for [Store.ClaimQuestion].
+	// QuestionsDue means that a question waits for [questions.Store.Claim].
 	QuestionsDue bool
 	// Tasks are the tasks claimed by this pass, and those of a pass whose answer was lost
 	// (PassRequest.LastTask). Resolutions come first.

@@ -46,8 +46,8 @@ var lockWaits = []time.Duration{
 // any error, the next call goes on with the first step that has not ended.
 //
 // It returns [dberror.ErrNotInstalled] when there is no schema, [dberror.ErrSchemaVersion] when the
-// schema is newer than this program, and an *[UnfitError] when the database or the login does not
-// meet the requirements.
+// schema is newer than this program, and an *[doctor.UnfitError] when the database or the login
+// does not meet the requirements.
 func (s Store) Migrate(ctx context.Context) error { return s.MigrateWith(ctx, MigrateOptions{}) }
 
 // MigrateOptions are options of a migration.

@@ -61,8 +61,8 @@ func (s Store) PlanUninstall(ctx context.Context) (Uninstallation, error) {
 // are.
 //
 // It returns [ErrInUse] if a run is active or a term of an agent has not ended,
-// [dberror.ErrNotInstalled], [ErrLocked], or an *[UnfitError] if the login is not a member of
-// db_owner.
+// [dberror.ErrNotInstalled], [ErrLocked], or an *[doctor.UnfitError] if the login is not a member
+// of db_owner.
 func (s Store) Uninstall(ctx context.Context) (Uninstallation, error) {
 	var u Uninstallation
 	err := s.withDeployLock(ctx, func(conn *sqlx.Conn) error {

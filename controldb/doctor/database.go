@@ -312,6 +312,7 @@ type SchemaObject struct {
 	Kind   string `db:"kind"`
 }
 
+// ReadObjects reads the schemas of our names, and what is in them.
 func ReadObjects(ctx context.Context, conn *sqlx.Conn) ([]SchemaObject, error) {
 	return call.SelectRows[SchemaObject](ctx, conn, Text("objects"))
 }

@@ -122,8 +122,8 @@ func (s Store) AfterRestore(ctx context.Context, limit int) (Restored, error) {
 	return r, s.sinceIncarnations(ctx, err)
 }
 
-// sinceIncarnations returns the error of a call, which is a *[SchemaVersionError] if the schema is
-// too old for the procedure: a restored backup may have the schema of an earlier release.
+// sinceIncarnations returns the error of a call, which is a *[dberror.SchemaVersionError] if the
+// schema is too old for the procedure: a restored backup may have the schema of an earlier release.
 func (s Store) sinceIncarnations(ctx context.Context, err error) error {
 	if !errors.Is(err, dberror.ErrNotInstalled) {
 		return err

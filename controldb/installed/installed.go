@@ -65,7 +65,7 @@ func (s Store) Compare(ctx context.Context) (Comparison, error) {
 }
 
 // Verify returns nil when the installed schema is exactly this program's; extra objects are
-// ignored. It returns [dberror.ErrNotInstalled], or a *[SchemaVersionError] that lists the
+// ignored. It returns [dberror.ErrNotInstalled], or a *[dberror.SchemaVersionError] that lists the
 // differences. It only reads.
 func (s Store) Verify(ctx context.Context) error {
 	c, err := s.Compare(ctx)
@@ -184,8 +184,8 @@ func SeesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 }
 
 // CheckVersion returns nil when the record of the deployment matches this program. It returns
-// [dberror.ErrNotInstalled], a *[SchemaVersionError], or [dberror.ErrVersionHidden] for a login
-// that may not read the record. It is cheap: it reads two small tables.
+// [dberror.ErrNotInstalled], a *[dberror.SchemaVersionError], or [dberror.ErrVersionHidden] for a
+// login that may not read the record. It is cheap: it reads two small tables.
 func (s Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := Embedded()
 	if err != nil {
@@ -306,6 +306,7 @@ FROM sys.parameters AS p;`)
 	return missing, nil
 }
 
+// Embedded returns the objects and the migrations of this program.
 func Embedded() ([]sqlfs.Object, []sqlfs.Migration, error) {
 	objects, err := sqlfs.Objects()
 	if err != nil {
@@ -318,6 +319,8 @@ func Embedded() ([]sqlfs.Object, []sqlfs.Migration, error) {
 	return objects, migrations, nil
 }
 
+// CheckRecord is [Store.CheckVersion] on a connection, for the objects and the version of a
+// program.
 func CheckRecord(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, want int) error {
 	have, err := ReadVersion(ctx, conn)
 	if err != nil {

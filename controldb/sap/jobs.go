@@ -127,8 +127,8 @@ const TaskPrefix = action.ProcessPrefix
 type Password struct {
 	// Name is made by [secret.RESTName]; each password has a new one. Version is 1.
 	Name string
-	// Sealed is a text of [Store.SealSecret], for the place with the owner rest and for the host of
-	// the action.
+	// Sealed is a text of [secrets.Store.Seal], for the place with the owner rest and for the host
+	// of the action.
 	Sealed string
 }
 

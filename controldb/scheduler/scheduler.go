@@ -175,7 +175,7 @@ FROM jobs.scheduler_jobs
 WHERE job_collection_name = @p1
     AND job_name = @p2;`
 
-// Secret is a sealed secret of an action; see [Store.SealSecret].
+// Secret is a sealed secret of an action; see [secrets.Store.Seal].
 type Secret struct {
 	Name   string          `json:"name"`
 	Sealed json.RawMessage `json:"sealed"`
