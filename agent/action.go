@@ -172,9 +172,9 @@ func (h *taskHost) invalid(task controldb.Task, started time.Time, err error) re
 	}}
 }
 
-// unreachedAction reports whether an attempt of which nothing was sent failed because the endpoint
-// did not answer or refused the login. An unknown name and a certificate that is not trusted are of
-// the class Config, as are settings of the agent; only the settings are a *targets.ConfigError.
+// unreachedAction reports whether an attempt failed, before anything was sent, because the endpoint
+// did not answer or refused the login. An unknown name and a certificate that is not trusted have
+// the class Config, as have settings of the agent; only the settings are a *targets.ConfigError.
 func unreachedAction(res targets.Result) bool {
 	var config *targets.ConfigError
 	if errors.As(res.Err, &config) {

@@ -102,8 +102,8 @@ func (f *actionFixture) messages(t *testing.T, id uuid.UUID, kind targets.Messag
 	return texts
 }
 
-// A secret that is bound to hosts is sent to nothing else, whatever an author writes; the attempt
-// fails before it sends, once, and says why.
+// A secret that is bound to hosts is sent to no other host, whatever the definition contains. The
+// attempt fails before it sends, without a retry, and its message has the reason.
 func TestBoundSecretsGoToTheirHostsOnly(t *testing.T) {
 	testenv.Long(t)
 	const secret = "s3cret-of-the-api"
@@ -253,7 +253,7 @@ func TestHTTPRetriesFollowTheAnswer(t *testing.T) {
 	})
 }
 
-// What is told about an attempt names the endpoint that the attempt called, not the first one.
+// The message of an attempt names the endpoint that the attempt called, not the first one.
 func TestMessagesNameTheEndpointThatWasCalled(t *testing.T) {
 	actionBubble(t, 0, func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "one.example.com" {

@@ -5,13 +5,12 @@ import (
 	"sync"
 )
 
-// Budget shares a number of workers among the agents of one process, each of which works for a
-// control database of its own (DESIGN.md, "Several control databases"). It is safe for concurrent
-// use.
+// Budget shares a number of workers among the agents of one process. Each agent works for one
+// control database (DESIGN.md, "Several control databases"). It is safe for concurrent use.
 //
 // Half of the budget is divided into floors: an agent always gets tasks for as many workers as its
-// floor, however much work the others have. The rest is lent to agents that have more work than
-// that, in equal parts. A single agent has the whole budget.
+// floor, however much work the others have. The rest is lent, in equal parts, to agents that have
+// more work. A single agent has the whole budget.
 type Budget struct {
 	total int
 

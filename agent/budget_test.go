@@ -74,8 +74,7 @@ func TestBudgetGuaranteesFloors(t *testing.T) {
 	}
 }
 
-// Whatever happens, no floor is denied, and no more than the budget is used, unless agents have
-// joined meanwhile.
+// No floor is denied, and no more than the budget is used, unless agents have joined.
 func TestBudgetInvariants(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

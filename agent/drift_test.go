@@ -41,8 +41,8 @@ func outcomes(rows []controldb.Execution, step int) (list []string) {
 }
 
 // TestDrift: the first step of a job records the schemas of its databases, and the second one fails
-// on those that are not like the majority. The history tells since when, and does not grow when
-// nothing changes. Nobody tries a comparison again.
+// on databases that differ from the majority. The history has the time since which a schema exists,
+// and does not grow without a change. A comparison is not retried.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
@@ -92,8 +92,8 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// TestDriftFromDatabase: one database is the rule, as it is now, although the job does not run on
-// it. A baseline stays what it was.
+// TestDriftFromDatabase: the reference is the current schema of one database, although the job does
+// not run on it. A baseline does not change with its database.
 func TestDriftFromDatabase(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {

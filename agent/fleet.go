@@ -36,7 +36,7 @@ type Member struct {
 type Fleet struct {
 	cfg     Config
 	members []Member
-	// receiver receives the callbacks of all members; nil: none.
+	// receiver receives the callbacks of all members, or is nil.
 	receiver  Receiver
 	skipGrace <-chan struct{}
 	log       *zap.Logger

@@ -140,7 +140,7 @@ func TestTagsOfQueries(t *testing.T) {
 }
 
 // TestMembersThatCannotBeRead: a resolution whose members cannot be read from the control database
-// is tried again after a wait each time, and its run goes on as soon as they can be read.
+// is retried after a wait each time, and its run continues when they can be read.
 func TestMembersThatCannotBeRead(t *testing.T) {
 	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {

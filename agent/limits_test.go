@@ -13,9 +13,9 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// Two agents, each with more workers, share a server's limit of 3. Never more than three scripts
-// run at once, and always three, so that 12 scripts of 10 s take 40 s. A script of another job that
-// starts meanwhile is among the next.
+// Two agents, each with more workers, share a server's limit of 3. Exactly three scripts run at the
+// same time, so that 12 scripts of 10 s take 40 s. A script of another job that starts later is
+// among the next.
 func TestTwoAgentsShareALimit(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 12)

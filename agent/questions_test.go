@@ -149,7 +149,7 @@ func TestQuestionLimits(t *testing.T) {
 		require.Equal(t, 2, q.Rows)
 		require.Less(t, len(f.answers(t, q.ID)[0]), 4100)
 
-		// 10,000 rows of 4,000 characters are ten times what is kept.
+		// 10,000 rows of 4,000 characters are ten times the limit.
 		long := strings.Replace(numbers, "o.value", "REPLICATE(N'x', 3000)", 1)
 		q = ask(long, func(s *questions.Spec) { s.MaxRows = ptr(10_000) })
 		require.Equal(t, jobs.Succeeded, q.Lifecycle)

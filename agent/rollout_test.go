@@ -114,8 +114,8 @@ func TestRollOutOfFortyTenants(t *testing.T) {
 	})
 }
 
-// TestRollOutIsAborted: what runs when somebody aborts a roll-out goes on to its end, or is
-// canceled if the plan says so, and nothing else starts.
+// TestRollOutIsAborted: after an abort, running scripts continue to their end, or are canceled if
+// the plan says so, and no other target starts.
 func TestRollOutIsAborted(t *testing.T) {
 	testenv.Long(t)
 	for running, want := range map[string]string{"finish": "Succeeded", "cancel": "Canceled"} {
@@ -176,9 +176,9 @@ INNER JOIN jobs.rollout_targets AS t ON t.job_execution_id = r.job_execution_id 
 	})
 }
 
-// TestRollOutWaitsForItsWindow: a wave starts when its window opens, and no target of it starts
-// after its end; what runs then goes on to its end, and the rest follows in the next window. A
-// calendar that is changed counts within a minute, and one that is gone lets nothing start.
+// TestRollOutWaitsForItsWindow: a wave starts when its window opens, and none of its targets starts
+// after its end; running scripts continue to their end, and the other targets start in the next
+// window. A changed calendar counts within a minute, and without the calendar no target starts.
 func TestRollOutWaitsForItsWindow(t *testing.T) {
 	testenv.Long(t)
 	skipUnderRace(t)

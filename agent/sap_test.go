@@ -248,8 +248,8 @@ func TestSAPRequests(t *testing.T) {
 	})
 }
 
-// TestSAPTenantOfRuns: a run calls its endpoint in the name of the job's tenant, whoever changes
-// the job (case 100).
+// TestSAPTenantOfRuns: a run calls its endpoint with a token for the job's tenant, also if another
+// caller has changed the job (case 100).
 func TestSAPTenantOfRuns(t *testing.T) {
 	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
 		job, ids := f.job(t, sap.Subscriber("t1"), "j", "http://h.example/ok", "POST", now(""))

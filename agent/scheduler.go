@@ -272,8 +272,8 @@ func (s *scheduler) fire(
 type decisions struct {
 	firings []controldb.Firing
 	runs    int // runs that the firings start
-	// dueNow are the schedules of which an instant is due, beside those with a backfill. dueAgain
-	// are those of which another instant is due after this call.
+	// dueNow are the schedules with an instant that is due, in addition to those with a backfill.
+	// dueAgain are the schedules with another instant that is due after this call.
 	dueNow, dueAgain map[controldb.ScheduleID]bool
 	// more means that some firings were left to the next round.
 	more bool

@@ -12,10 +12,10 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestRunWaitsForTheWindowsOfItsTargets: a run goes on with each database when its own window
-// opens. What runs when a window closes goes on; the next attempt waits for the next window. A
-// database that is paused waits for the end of the pause, and one whose window does not open within
-// the time limit of the step is skipped.
+// TestRunWaitsForTheWindowsOfItsTargets: a run starts on each database when its own window opens. A
+// script that runs when a window closes continues; the next attempt waits for the next window. A
+// paused database waits for the end of the pause. A database whose window does not open within the
+// time limit of the step is skipped.
 func TestRunWaitsForTheWindowsOfItsTargets(t *testing.T) {
 	testenv.Long(t)
 	skipUnderRace(t)

@@ -115,8 +115,8 @@ func (h *taskHost) returnQueued() {
 	}
 }
 
-// notSent returns the report on a task of which nothing was sent: the task goes back to the control
-// database, and the attempt does not count.
+// notSent returns the report on a task for which nothing was sent: the task goes back to the
+// control database, and the attempt does not count.
 func notSent(task controldb.Task, reason string) report {
 	return report{task: task.ID, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: targets.NotSent, Message: reason,
@@ -252,10 +252,9 @@ func (h *taskHost) retreat(ctx context.Context, task controldb.Task, reason stri
 	return notSent(task, reason)
 }
 
-// unreachedTarget reports whether an attempt of which nothing was sent had no session on its
-// target: there was no connection, the login was refused, or the agent refused the target. A
-// session that was lost later, and a right that the login lacks there, do not make the target
-// unreachable.
+// unreachedTarget reports whether an attempt that sent nothing had no session on its target: there
+// was no connection, the login was refused, or the agent refused the target. A session that was
+// lost later, and a missing right of the login, do not make the target unreachable.
 func unreachedTarget(res targets.Result) bool {
 	loggedIn := slices.ContainsFunc(res.Phases, func(p targets.Phase) bool {
 		return p.Name == targets.PhaseConnect && !p.Failed

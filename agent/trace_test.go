@@ -150,7 +150,8 @@ THROW 50001, N'x', 1;`}, retries(1, 1))
 		lost := f.startAgent(t, agent.Config{MaxConcurrentTargets: 1, Grace: -1})
 		id := f.Start(t, "j")
 		f.until(t, id, 20*time.Second, func([]controldb.Execution) bool {
-			// A task exists before an agent has claimed it, so only the script tells that it runs.
+			// A task exists before an agent has claimed it, so only the script shows that the task
+			// runs.
 			var begun int
 			f.query(t, f.Targets[0], "SELECT COUNT(*) FROM dbo.tries", &begun)
 			return begun == 1

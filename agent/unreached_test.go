@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"io"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -42,4 +44,25 @@ func TestUnreachedTarget(t *testing.T) {
 	require.False(t, unreachedTarget(result(true, io.EOF)), "the session was lost before the script was sent")
 	require.False(t, unreachedTarget(result(true, mssqldb.Error{Number: 262})), "a missing right in the database")
 	require.False(t, unreachedTarget(result(false, &mssql.OutputError{Table: "t", Err: io.EOF})), "another server")
+}
+
+// The cause for which the context of a task ended decides the outcome of an attempt that sent
+// nothing: only a stop request and the step's time limit are final.
+func TestUnsentAttempt(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]targets.Outcome{
+		targets.ErrStopRequested: targets.Canceled,
+		targets.ErrTimeout:       targets.TimedOut,
+		ErrTermLost:              targets.NotSent,
+		ErrStopping:              targets.NotSent,
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		r := (&taskHost{}).unsent(ctx, controldb.Task{ID: 7, Attempt: 3})
+		require.Equal(t, want, r.outcome.Outcome, cause)
+		require.True(t, r.outcome.Unsent, cause)
+		require.NotEmpty(t, r.outcome.Message, cause)
+		require.Equal(t, controldb.TaskID(7), r.outcome.Task)
+		require.Equal(t, 3, r.outcome.Attempt)
+	}
 }

@@ -53,8 +53,8 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 	return report{task: task.ID, outcome: out}
 }
 
-// purge deletes what is older than the retention time, until nothing is left or ctx is done. It
-// returns the number of purged runs.
+// purge deletes history that is older than the retention time, until none is left or ctx is done.
+// It returns the number of purged runs.
 func (h *taskHost) purge(ctx context.Context) (int, error) {
 	total := 0
 	for {

@@ -132,6 +132,16 @@ func TestExamine(t *testing.T) {
 			setup: []string{`ALTER TABLE jobs_internal.schedule_skips DROP CONSTRAINT UQ_schedule_skips_due_at;`},
 		},
 		{
+			name: "disabled foreign key", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "constraint FK_schedules_jobs of jobs_internal.schedules is disabled",
+			setup: []string{`ALTER TABLE jobs_internal.schedules NOCHECK CONSTRAINT FK_schedules_jobs;`},
+		},
+		{
+			name: "unchecked rows", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "constraint CK_schedules_state of jobs_internal.schedules was off when rows changed",
+			setup: []string{`ALTER TABLE jobs_internal.schedules NOCHECK CONSTRAINT CK_schedules_state; ALTER TABLE jobs_internal.schedules CHECK CONSTRAINT CK_schedules_state;`},
+		},
+		{
 			name: "lock escalation", code: doctor.CodeLockEscalation, severity: doctor.SeverityWarning,
 			found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
 			setup: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`},
@@ -516,6 +526,26 @@ func TestInstallUnderOtherCollations(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExamineCollation: the fix of the database's collation adds all constraints again, whether or
+// not the server changes the collation. The embedded server never does.
+func TestExamineCollation(t *testing.T) {
+	testenv.Long(t)
+	each(t, func(t *testing.T, c *control) {
+		const constraints = `SELECT STRING_AGG(CAST(CONCAT(OBJECT_NAME(parent_object_id), N' ', name, N' ', definition, is_disabled, is_not_trusted) AS NVARCHAR(MAX)), N'
+') WITHIN GROUP (ORDER BY name) FROM sys.check_constraints`
+		before := get[string](t, c, constraints)
+		require.Contains(t, before, "CK_schedules_state")
+		c.exec(t, `ALTER TABLE jobs_internal.calendars ALTER COLUMN spec NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL;`)
+		found := c.findings(t, doctor.CodeCollation)
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Severity == doctor.SeverityError })
+		require.GreaterOrEqual(t, i, 0)
+		require.Contains(t, found[i].Found, "1 column with another collation than the database's (jobs_internal.calendars.spec ")
+		require.Contains(t, found[i].SQL, "COLLATE Latin1_General_100_BIN2;")
+		_, _ = c.env.DB(t, c.name).ExecContext(t.Context(), found[i].SQL)
+		require.Equal(t, before, get[string](t, c, constraints))
+	})
 }
 
 // TestExamineClockChanges: the finding is about enabled schedules that an agent has validated with

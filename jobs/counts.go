@@ -3,17 +3,17 @@ package jobs
 import "time"
 
 // WaitingForCallback is the state of a target whose action waits for a report. Only
-// jobs.job_execution_targets and the procedures that read a run show it; elsewhere such a target is
-// InProgress. It is not one of [Lifecycles].
+// jobs.job_execution_targets and the procedures that read a run return it; elsewhere such a target
+// is InProgress. It is not one of [Lifecycles].
 const WaitingForCallback Lifecycle = "WaitingForCallback"
 
-// Counts are the targets of a step, or of several, by what they do. Failed are those that ended as
-// Failed or TimedOut, Waiting those that have not begun, Retrying those that wait for their next
-// attempt, Callback those whose action waits for a report.
+// Counts are the numbers of targets of one or several steps, by state. Failed counts targets that
+// ended as Failed or TimedOut, Waiting those that have not begun, Retrying those that wait for
+// their next attempt, and Callback those whose action waits for a report.
 type Counts struct{ Succeeded, Failed, Skipped, Canceled, Running, Retrying, Waiting, Callback int }
 
-// Add counts n targets in a state: a lifecycle, or [WaitingForCallback]. A state of a later control
-// database, which this program does not know, is not taken for an end.
+// Add counts n targets in a state: a lifecycle, or [WaitingForCallback]. An unknown state, of a
+// later control database, does not count as ended.
 func (c *Counts) Add(state Lifecycle, n int) {
 	switch state {
 	case Succeeded, SucceededWithSkipped:
@@ -58,13 +58,12 @@ func (c Counts) Active() int { return c.Busy() + c.Retrying + c.Waiting }
 // Total is the number of all targets.
 func (c Counts) Total() int { return c.Ended() + c.Active() }
 
-// ToleratedBy says what failed in a step, or in the steps of a run, with a lifecycle that succeeded
-// with it; see [ToleratedBy].
+// ToleratedBy is the function [ToleratedBy] for these counts.
 func (c Counts) ToleratedBy(l Lifecycle) string { return ToleratedBy(l, c.Failed, c.Total()) }
 
 // Pace returns how many of the targets have ended per second since an instant, and how long the
-// others still take at this rate. Both are 0 while that is unknown: in the first second, and while
-// none has ended.
+// others still take at this rate. Both are 0 while that is unknown: in the first second, and until
+// a target has ended.
 func Pace(ended, left int, elapsed time.Duration) (rate float64, still time.Duration) {
 	if ended <= 0 || elapsed < time.Second {
 		return 0, 0
@@ -74,7 +73,8 @@ func Pace(ended, left int, elapsed time.Duration) (rate float64, still time.Dura
 }
 
 // NotBefore returns how long targets still take if some of them wait until a time, when windows of
-// their databases open: at least until then, and 0 (unknown) if that time is unknown.
+// their databases open. The result is at least the time until then, and 0 (unknown) if that time is
+// unknown.
 func NotBefore(still time.Duration, until, now time.Time) time.Duration {
 	if until.IsZero() {
 		return 0

@@ -29,7 +29,8 @@ const (
 	TimedOut Lifecycle = "TimedOut"
 	// Canceled is terminal: the run was stopped. It is never retried.
 	Canceled Lifecycle = "Canceled"
-	// Skipped is terminal, for targets: an earlier run of the job was still at the same step there.
+	// Skipped is terminal, for steps and targets whose work was not started; the reason is in the
+	// execution's message.
 	Skipped Lifecycle = "Skipped"
 )
 
@@ -41,8 +42,8 @@ func Lifecycles() []Lifecycle {
 	}
 }
 
-// ParseLifecycle returns the lifecycle that s spells in any case (decision 29). For any other text
-// the error is an *UnknownLifecycleError.
+// ParseLifecycle returns the lifecycle with the name s in any case (decision 29). For any other
+// text the error is an *UnknownLifecycleError.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	for _, l := range Lifecycles() {
 		if strings.EqualFold(s, string(l)) {
@@ -52,8 +53,8 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	return "", &UnknownLifecycleError{Text: s}
 }
 
-// ParseLifecycles is [ParseLifecycle] for filters: Running, the word of live views and dashboards,
-// stands for the active lifecycles of which work has begun.
+// ParseLifecycles is [ParseLifecycle] for filters. Running, the word of live views and dashboards,
+// stands for the active lifecycles whose work has begun.
 func ParseLifecycles(s string) ([]Lifecycle, error) {
 	if strings.EqualFold(s, "Running") {
 		return []Lifecycle{InProgress, WaitingForChildJobExecutions, WaitingForRetry}, nil
@@ -65,7 +66,7 @@ func ParseLifecycles(s string) ([]Lifecycle, error) {
 	return []Lifecycle{l}, nil
 }
 
-// Class is what a state means to whoever looks. Pages and terminals have a colour for each.
+// Class groups states for display. Pages and terminals have a colour for each class.
 type Class string
 
 // The classes.
@@ -107,6 +108,6 @@ func (l Lifecycle) Active() bool {
 // IsSuccess reports whether l is Succeeded or SucceededWithSkipped.
 func (l Lifecycle) IsSuccess() bool { return l == Succeeded || l == SucceededWithSkipped }
 
-// IsFailure reports whether l is Failed or TimedOut: what alerts, reruns and exit codes count as
-// failed.
+// IsFailure reports whether l is Failed or TimedOut. Alerts, reruns and exit codes use this
+// definition.
 func (l Lifecycle) IsFailure() bool { return l == Failed || l == TimedOut }

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName checks the rule that names of all objects obey, as the procedure
-// jobs_internal.check_name does for an object that is added or renamed: a name must be what a
-// person sees, and must name nothing else in an address or a file. The rule of a kind of object may
-// be stricter, and an empty name is another fault.
+// CheckName checks the rule for names of all objects, as the procedure jobs_internal.check_name
+// does for an object that is added or renamed: a name has visible characters only, and no other
+// meaning in an address or a file. Some kinds of objects have stricter rules. An empty name is
+// another fault.
 func CheckName(name string) error {
 	if err := CheckVisible(name); err != nil {
 		return err
@@ -23,8 +23,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckVisible checks the part of the rule that also names of servers, databases and logins obey
-// (jobs_internal.check_external_names): a name has no character that nobody sees.
+// CheckVisible checks the part of the rule that also applies to names of servers, databases and
+// logins (jobs_internal.check_external_names): a name has no invisible character.
 func CheckVisible(name string) error {
 	if i := strings.IndexFunc(name, isHidden); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(name[i:])
@@ -33,9 +33,9 @@ func CheckVisible(name string) error {
 	return nil
 }
 
-// isHidden reports whether a name cannot have a character because nobody sees it: control
-// characters, the soft hyphen, separators of lines and paragraphs, marks of direction, and
-// characters without a shape. The joiners U+200C and U+200D belong to scripts and emojis.
+// isHidden reports whether a character is invisible: control characters, the soft hyphen,
+// separators of lines and paragraphs, marks of direction, and characters without a shape. The
+// joiners U+200C and U+200D are permitted, because scripts and emojis need them.
 func isHidden(r rune) bool {
 	switch {
 	case r < 0x20, 0x7f <= r && r <= 0x9f, r == 0xad, r == 0x61c, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f,

@@ -2,20 +2,21 @@ package jobs
 
 import "fmt"
 
-// Tolerated says how many targets failed in steps that succeeded with them: "3 of 400 failed
-// (tolerated)". It is the text behind a lifecycle wherever the outcome of a run or a step is shown,
-// and jobs_internal.advance writes the same; empty: none failed.
+// Tolerated describes the failed targets of a step that succeeded: "3 of 400 failed (tolerated)".
+// The text follows the lifecycle wherever the outcome of a run or a step is shown;
+// jobs_internal.advance writes the same text. It is empty if no target failed.
 func Tolerated(failed, targets int) string {
 	switch {
 	case failed <= 0:
 		return ""
-	case targets <= 0: // not known
+	case targets <= 0: // the number of targets is not known
 		return fmt.Sprintf("%d failed (tolerated)", failed)
 	}
 	return fmt.Sprintf("%d of %d failed (tolerated)", failed, targets)
 }
 
-// Outcome is a lifecycle with what was tolerated: "Succeeded, 3 of 400 failed (tolerated)".
+// Outcome returns a lifecycle with the tolerated failures: "Succeeded, 3 of 400 failed
+// (tolerated)".
 func Outcome(l Lifecycle, failed, targets int) string {
 	if text := ToleratedBy(l, failed, targets); text != "" {
 		return string(l) + ", " + text
@@ -23,8 +24,8 @@ func Outcome(l Lifecycle, failed, targets int) string {
 	return string(l)
 }
 
-// ToleratedBy is [Tolerated] of a step or run with a lifecycle: one that succeeded tolerates what
-// failed.
+// ToleratedBy is [Tolerated] for a step or run with a lifecycle; it is empty unless the step or run
+// succeeded.
 func ToleratedBy(l Lifecycle, failed, targets int) string {
 	if !l.IsSuccess() {
 		return ""

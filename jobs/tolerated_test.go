@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What failed is tolerated by what succeeded, and by nothing else.
+// Failures are tolerated in steps and runs that succeeded, and in no others.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

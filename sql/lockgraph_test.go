@@ -129,7 +129,7 @@ var lists = append([]string{"step_lists", "list_parts", "step_execution_causes"}
 // differentRows lists pairs of procedures that lock rows of the same tables, but never the same
 // rows.
 var differentRows = []reason{
-	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules", "rollouts", "rollout_waves", "rollout_targets", "rollout_paces"}, running...),
+	{"delete_leftovers", "", append([]string{"jobs", "job_versions", "schedules", "schedule_skips", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules", "rollouts", "rollout_waves", "rollout_targets", "rollout_paces"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs.", "I04_rows_in_use"},
 	{"advance_job_agent", "", []string{"jobs", "limits", "job_agent"},
 		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit finds it by the same key of UQ_limits_name.", "CK_limits_job_id"},
@@ -175,6 +175,8 @@ var differentRows = []reason{
 	{"check_sealed_keys", "sp_retire_secret_key", []string{"secret_keys", "secrets", "secret_data_keys"},
 		"A session that stores several secrets holds the locks on all keys since it stored the first one.", "lock secret_keys"},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same.", "FK_schedule_buffer_schedules"},
+	{"stop_rest_runs", "", running,
+		"Its caller has locked targets that were never claimed, of runs that it stops. A pass that holds the row of a run while it changes targets has found that the run has ended, or was parked, so all of its targets were claimed.", "I06_parents_follow_children"},
 	{"sp_set_target_tags", "sp_set_target_tags", []string{"targets", "target_tags"},
 		"The tags are those of databases whose rows the call has locked, or inserted, before: in the order of their ids, known ones first.", "lock targets"},
 	{"raise_alerts", "", []string{"alerts", "alert_deliveries", "alert_runs", "alert_run_limits"},
@@ -399,7 +401,7 @@ const held = "A pass holds the row of the roll-out, which it takes with READPAST
 // another session, or only seems to. a is the procedure that waits; b is empty.
 var delays = []reason{
 	{a: "delete_leftovers", tables: []string{
-		"jobs", "job_steps", "job_step_dependencies", "step_commands", "job_executions", "schedules", "limits", "secrets", "secret_data_keys",
+		"jobs", "job_versions", "job_steps", "job_step_dependencies", "step_commands", "job_executions", "schedules", "schedule_skips", "limits", "secrets", "secret_data_keys",
 		"rollouts", "rollout_waves", "rollout_targets", "rollout_paces", "rollout_probe_values",
 	}, why: "Nobody else uses the rows that it deletes: see differentRows."},
 	{a: "advance_rollout", tables: rolledOut, why: held},

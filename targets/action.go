@@ -11,7 +11,7 @@ import (
 
 // ActionAttempt is one try of an action on one target.
 type ActionAttempt struct {
-	// Target is the database that the action is about, or the endpoint itself.
+	// Target is the database for which the action runs, or the endpoint.
 	Target Target
 	// Credential names the credential of the agent's configuration; empty means none.
 	Credential string
@@ -31,21 +31,21 @@ type ActionAttempt struct {
 	DueAt time.Time
 	// ScheduleID is the schedule that started the run; empty for none.
 	ScheduleID string
-	// SAPJobID is the number by which clients of the SAP surface know the job; empty for jobs that
-	// are not of this surface.
+	// SAPJobID is the number of the job for clients of the SAP surface; empty for jobs of other
+	// surfaces.
 	SAPJobID string
 	// SchedulerHost is the address of the REST front, without a slash at the end, to which clients
-	// of the SAP surface report; empty if the agent does not know it.
+	// of the SAP surface report; empty if the agent has no such address.
 	SchedulerHost string
-	// CallbackURL is where a report ends the action; empty for an action without callback.
+	// CallbackURL is the URL that receives the report; empty for an action without callback.
 	CallbackURL string
 	// Payload is the run's parameters, a JSON object; empty for none.
 	Payload string
 	// Tenant is the tenant of the run's job. Credentials authenticate in its name (S-52).
 	Tenant Tenant
 
-	// TraceParent is the header traceparent (W3C Trace Context) of the request; empty: none is
-	// sent.
+	// TraceParent is the header traceparent (W3C Trace Context) of the request; empty means that
+	// none is sent.
 	TraceParent string
 
 	// Begin records in the control database that the attempt is about to send. The runner calls

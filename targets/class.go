@@ -19,7 +19,7 @@ type Class string
 
 // The classes. The zero value is none.
 const (
-	// ClassTransient means that the error passes by itself: a failover, a throttled or overloaded
+	// ClassTransient means that the error is temporary: a failover, a throttled or overloaded
 	// server.
 	ClassTransient Class = "Transient"
 	// ClassDeadlock means that the statement was the victim of a deadlock. It can be sent again at
@@ -29,13 +29,12 @@ const (
 	ClassTimeout Class = "Timeout"
 	// ClassLostConnection means that the network or the server ended the connection.
 	ClassLostConnection Class = "LostConnection"
-	// ClassAuth means that a login, user or permission is wrong. A retry does not help before it is
-	// changed.
+	// ClassAuth means that a login, user or permission is wrong. A retry fails until it is changed.
 	ClassAuth Class = "Auth"
 	// ClassConfig means that a name or setting of the agent's configuration is wrong. Nothing was
 	// sent.
 	ClassConfig Class = "Config"
-	// ClassStopped means that an operator or the agent ended the attempt on purpose.
+	// ClassStopped means that an operator or the agent ended the attempt.
 	ClassStopped Class = "Stopped"
 	// ClassPermanent is every other error. Most of them are errors of the script.
 	ClassPermanent Class = "Permanent"
@@ -58,13 +57,13 @@ type Classification struct {
 	Class Class
 	// Number is the server's error number; 0 when the error did not come from a server.
 	Number int32
-	// Reason says in a few words what the error means; empty when that is not known.
+	// Reason is the meaning of the error in a few words; empty if it is not known.
 	Reason string
-	// Source is the document that the number's meaning is from; empty for other errors.
+	// Source is the document with the meaning of the number; empty for other errors.
 	Source string
 }
 
-// ClassifyCause classifies the errors that the agent itself ended or refused an attempt with: its
+// ClassifyCause classifies the errors with which the agent itself ended or refused an attempt: its
 // configuration, a time limit, a stop request. It returns false for every other error.
 func ClassifyCause(err error) (Classification, bool) {
 	var config *ConfigError

@@ -1,4 +1,4 @@
-// Package targets holds what every kind of target shares: the members of a target group, a
+// Package targets has the types that all kinds of target share: the members of a target group, a
 // [Target], an [Attempt], its [Result], and the classes of errors. Each kind has a package below
 // this one that runs a step's command; package mssql runs T-SQL scripts on databases.
 //
@@ -7,9 +7,7 @@
 // kind's runner makes one attempt of a command on one target and returns a [Result], never an
 // error.
 //
-// Common mistakes:
-//
-//   - To assume that a failed attempt had no effect. A command that was sent may have done
-//     anything. Only [NotSent] promises that nothing ran, and [Unknown] means that the outcome
-//     cannot be known (invariant I8).
+// A failed attempt may have had an effect: a command that was sent may have done anything. Only
+// [NotSent] guarantees that nothing ran, and [Unknown] means that the outcome cannot be known
+// (invariant I8).
 package targets

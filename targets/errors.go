@@ -24,7 +24,7 @@ func WithoutNames(message, server, database string) string {
 }
 
 // The causes (context.Cause) that end an attempt on purpose. A context that ends for any other
-// reason, an expired deadline aside, is an interruption: NotSent when nothing was sent, else
+// reason, except an expired deadline, is an interruption: NotSent if nothing was sent, otherwise
 // Unknown.
 var (
 	// ErrStopRequested means that an operator stopped the run: the attempt becomes Canceled.

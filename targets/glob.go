@@ -28,7 +28,7 @@ func MatchGlob(pattern, name string) bool {
 // run of characters, and ? for one character. The cost is at most the product of the lengths.
 func MatchName(pattern, name string) bool {
 	p, n := []rune(FoldName(pattern)), []rune(FoldName(name))
-	star, back := -1, 0 // the last * seen, and the place in the name from which it is tried again
+	star, back := -1, 0 // the last *, and the position in the name of its next try
 	i, j := 0, 0
 	for j < len(n) {
 		switch {

@@ -5,7 +5,8 @@ import "cmp"
 // Limits bound the messages that are kept of an attempt. The zero value of each field means its
 // default.
 type Limits struct {
-	// Messages is how many messages are kept; default 1,000. A runner keeps a few errors beyond.
+	// Messages is the number of messages that are kept; default 1,000. A runner keeps a few errors
+	// beyond it.
 	Messages int
 	// MessageBytes bounds the texts of all kept messages together; default 256 KiB.
 	MessageBytes int

@@ -13,13 +13,13 @@ import (
 type Target struct {
 	// ID is a name-based UUID of server and database, the same in every run.
 	ID uuid.UUID
-	// Server is the server's name as the target group spells it: host, host\instance or host,port.
+	// Server is the server's name in the spelling of the target group: host, host\instance or
+	// host,port.
 	Server string
-	// Database is the database's name, spelled as by the server or by a SqlDatabase member.
+	// Database is the database's name in the spelling of the server or of a SqlDatabase member.
 	Database string
-	// ElasticPool is the elastic pool that the database was found in. It is empty for a database in
-	// no pool, and for a SqlDatabase member, whose server is not asked. max_parallelism counts by
-	// it.
+	// ElasticPool is the elastic pool of the database. It is empty for a database in no pool, and
+	// for a SqlDatabase member, whose server is not queried. max_parallelism counts by it.
 	ElasticPool string
 }
 
@@ -51,8 +51,8 @@ func ServerKey(server string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(FoldName(server), "tcp:"), ",1433")
 }
 
-// FoldName returns a name in the form in which names are compared: without regard to case, as in
-// SQL Server's default collations and in DNS.
+// FoldName returns a name in the form for comparisons: without regard to case, as in SQL Server's
+// default collations and in DNS.
 func FoldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // MembershipType says whether a member adds or removes databases.
@@ -92,7 +92,7 @@ const (
 	Endpoint MemberKind = "Endpoint"
 )
 
-// Words names what a member of the kind is.
+// Words describes a member of the kind.
 func (k MemberKind) Words() string {
 	switch k {
 	case SQLServer:
@@ -127,11 +127,11 @@ type Member struct {
 	// Server is the server's name: host, host\instance or host,port.
 	Server string `db:"server_name" json:"server_name"`
 	// Database is the database itself (SqlDatabase), the shard map manager's database (SqlShardMap)
-	// or the one that is queried (Query).
+	// or the queried database (Query).
 	Database    string `db:"database_name" json:"database_name,omitempty"`
 	ElasticPool string `db:"elastic_pool_name" json:"elastic_pool_name,omitempty"`
 	ShardMap    string `db:"shard_map_name" json:"shard_map_name,omitempty"`
-	// TagFilter is the text, as jobs.sp_add_target_group_member takes it.
+	// TagFilter is the filter in the form of jobs.sp_add_target_group_member.
 	TagFilter string `db:"tag_filter" json:"tag_filter,omitempty" doc:"of a member of type Tag, which has no server"`
 	// Query is a batch whose result set has a column database_name, and may have a column
 	// server_name.
@@ -140,18 +140,19 @@ type Member struct {
 	Group string `db:"member_group_name" json:"member_group_name,omitempty"`
 	// RefreshCredential names the credential that lists databases; empty means DefaultCredential.
 	RefreshCredential string `db:"refresh_credential_name" json:"refresh_credential_name,omitempty"`
-	// Stands is what a Tag or a TargetGroup stands for. It is nil in a member as it is stored.
+	// Stands has the databases or members for which a Tag or a TargetGroup stands. It is nil in a
+	// stored member.
 	Stands *Stands `db:"-" json:"-"`
 }
 
-// MemberField is one of the texts that say what a member stands for.
+// MemberField is one of the texts that define what a member stands for.
 type MemberField struct {
-	// Name is that of the parameter of jobs.sp_add_target_group_member and of the column.
+	// Name is the name of the parameter of jobs.sp_add_target_group_member and of the column.
 	Name string
 
-	words string // for people
+	words string // description for people
 	needs []MemberKind
-	fold  func(string) string // makes equal names the same; nil: only the same texts are equal
+	fold  func(string) string // makes equal names equal texts; nil: texts are compared unchanged
 	value func(*Member) *string
 }
 
@@ -181,7 +182,7 @@ var memberFields = []MemberField{
 	{Name: "member_group_name", words: "group name", needs: []MemberKind{TargetGroup}, value: func(m *Member) *string { return &m.Group }},
 }
 
-// MemberFields returns the fields, in the order in which they are written.
+// MemberFields returns the fields, in the order of display.
 func MemberFields() []MemberField { return memberFields }
 
 // KindOf returns the kind of a member by the fields that it has.
@@ -203,8 +204,8 @@ func KindOf(m Member) MemberKind {
 	return SQLServer
 }
 
-// Key returns a member that is the same for all spellings of the names of one server, database,
-// pool or shard map. The ids of members and what they stand for are not compared.
+// Key returns a member that is equal for all spellings of the names of one server, database, pool
+// or shard map. IDs and Stands are not compared.
 func (m Member) Key() Member {
 	m.ID, m.Stands, m.RefreshCredential = uuid.Nil, nil, FoldName(m.RefreshCredential)
 	m.Membership = cmp.Or(m.Membership, Include)
@@ -216,12 +217,12 @@ func (m Member) Key() Member {
 	return m
 }
 
-// Stands is what a member of the kind Tag or TargetGroup stands for.
+// Stands has the databases or members for which a member of the kind Tag or TargetGroup stands.
 type Stands struct {
-	// Databases are those that match the filter of a Tag.
+	// Databases are the databases that match the filter of a Tag.
 	Databases []Target
-	// Members are those of the other target group. Loop means that they are left out, because the
-	// group is a member of itself, directly or not.
+	// Members are the members of the other target group. Loop means that they are omitted, because
+	// the group is a member of itself, directly or through other groups.
 	Members []Member
 	Loop    bool
 }
@@ -249,8 +250,8 @@ func (m Member) ListsDatabases() bool {
 	return m.IsPattern() || m.Kind != SQLDatabase && m.Kind != Tag && m.Kind != TargetGroup
 }
 
-// StandsForMore reports whether only the control database knows what the member stands for, or how
-// its databases are found: a member of a claimed resolution does not say so.
+// StandsForMore reports whether only the control database has the databases, or the query, of the
+// member: a member of a claimed resolution does not contain them.
 func (m Member) StandsForMore() bool {
 	return m.Kind == Tag || m.Kind == Query || m.Kind == TargetGroup
 }

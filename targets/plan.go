@@ -18,7 +18,7 @@ import (
 
 // The bounds of a plan in a report.
 const (
-	// MaxPlanStatements is how many statements a report shows, of all that it counts.
+	// MaxPlanStatements is the number of statements in a report. Count includes the others.
 	MaxPlanStatements = 50
 	// MaxPlanWarnings is how many different warnings a report has.
 	MaxPlanWarnings = 20
@@ -28,7 +28,7 @@ const (
 	maxUnpacked = 64 << 20
 )
 
-// TrialPlan is what the estimated plan of a batch says. It has no text of the script.
+// TrialPlan is the content of the estimated plan of a batch, without text of the script.
 type TrialPlan struct {
 	// Count is the number of statements, those of procedures and functions included, and Statements
 	// are the first [MaxPlanStatements] of them.
@@ -36,9 +36,9 @@ type TrialPlan struct {
 	Statements []PlanStatement `json:"statements,omitempty"`
 	// Cost is the sum of the estimated costs of all statements, in the optimizer's unit.
 	Cost float64 `json:"cost"`
-	// Warnings are missing indexes and what the plan warns of, each once.
+	// Warnings are missing indexes and the warnings of the plan, each once.
 	Warnings []string `json:"warnings,omitempty"`
-	// XML are the documents of the server, if they were asked for; see [UnpackPlan].
+	// XML are the documents of the server, if they were requested; see [UnpackPlan].
 	XML []string `json:"xml,omitempty"`
 }
 
@@ -59,12 +59,12 @@ func (p *TrialPlan) Size() (n int) {
 	return n
 }
 
-// Add adds what a document says
+// Add adds the content of a document
 // (http://schemas.microsoft.com/sqlserver/2004/07/showplan/showplanxml.xsd). After an error, p has
 // a part of it.
 func (p *TrialPlan) Add(document string) error {
 	d := xml.NewDecoder(strings.NewReader(document))
-	// The text is Unicode already, whatever its declaration says.
+	// The text is Unicode, whatever its declaration says.
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	var index missingIndex
 	begun := false
@@ -116,7 +116,7 @@ func (e element) number(name string) *float64 {
 // is reports whether an attribute, an xsd:boolean, is true.
 func (e element) is(name string) bool { return e.attr(name) == "1" || e.attr(name) == "true" }
 
-// element adds what one element says.
+// element adds the content of one element.
 func (p *TrialPlan) element(e element, index *missingIndex) {
 	switch e.Name.Local {
 	case "StmtSimple", "StmtCond", "StmtCursor", "StmtReceive", "StmtUseDb":
@@ -162,7 +162,7 @@ func (p *TrialPlan) warn(text string) {
 // missingIndex is an index that the optimizer misses.
 type missingIndex struct {
 	impact, table string
-	include       bool // the columns that follow are included ones
+	include       bool // the following columns are included columns
 	keys, others  []string
 }
 
@@ -198,8 +198,8 @@ func PackPlan(document string) (string, error) {
 	return base64.StdEncoding.EncodeToString(b.Bytes()), err
 }
 
-// UnpackPlan returns the document that PackPlan has packed. A declaration is left out: it would
-// name an encoding that the text does not have any more.
+// UnpackPlan returns a document that PackPlan has packed. It removes the declaration, whose
+// encoding does not apply to the text.
 func UnpackPlan(packed string) (string, error) {
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is how one attempt ended.
+// Outcome is the outcome of one attempt.
 type Outcome string
 
 const (
@@ -18,15 +18,15 @@ const (
 	// Canceled means that an operator stopped the run.
 	Canceled Outcome = "Canceled"
 	// Unknown means that the command was sent and that its outcome cannot be known (I8): the
-	// connection broke, or the agent had to give the attempt up.
+	// connection broke, or the agent had to abandon the attempt.
 	Unknown Outcome = "Unknown"
-	// NotSent means that nothing of the command was sent before the agent gave the attempt up. The
-	// attempt may be handed back and does not count.
+	// NotSent means that no part of the command was sent before the agent abandoned the attempt.
+	// The attempt may be handed back and does not count.
 	NotSent Outcome = "NotSent"
 	// Accepted means that an action was accepted and that a report from outside ends it (I12).
 	Accepted Outcome = "Accepted"
-	// NoAnswer means that a whole request was sent and that no answer came in time. It is Unknown
-	// unless the step awaits a report then.
+	// NoAnswer means that a whole request was sent and that no answer came in time. The outcome is
+	// then Unknown, unless the step awaits a report.
 	NoAnswer Outcome = "NoAnswer"
 )
 
@@ -67,8 +67,8 @@ type Message struct {
 	// Line counts from 1 at the script's first line, whatever batch it is in; 0 means unknown.
 	// Inside a procedure it is the line in the procedure's own text.
 	Line int32
-	// Procedure is the procedure, function or trigger that the message is from; empty for the
-	// script itself.
+	// Procedure is the procedure, function or trigger that sent the message; empty for the script
+	// itself.
 	Procedure string
 	// Server is the server's own name (@@SERVERNAME).
 	Server string
@@ -80,8 +80,8 @@ type Message struct {
 
 // ErrorDetail is the error that decided the outcome of an attempt. The zero value means no error.
 type ErrorDetail struct {
-	// Number, Severity, State, Line and Procedure are as in Message. They are zero for an error
-	// that is not from a server.
+	// Number, Severity, State, Line and Procedure are as in Message. They are zero if no server
+	// reported the error.
 	Number    int32
 	Severity  uint8
 	State     uint8
@@ -129,28 +129,29 @@ type Result struct {
 	RowsWritten int64
 	// Elapsed is the time from dialing the target to the end of the attempt.
 	Elapsed time.Duration
-	// SPID is the server's session ID (@@SPID), by which an operator finds the session; 0 means
-	// unknown.
+	// SPID is the server's session ID (@@SPID), with which an operator can find the session; 0
+	// means unknown.
 	SPID int
-	// Sent says whether any batch of the script, or any byte of an action's request, was handed to
-	// the network. For a process, it says whether the process was started.
+	// Sent reports whether any batch of the script, or any byte of an action's request, was handed
+	// to the network. For a process, it reports whether the process was started.
 	Sent bool
-	// OutcomeUnknown says of TimedOut that the command may go on or take effect: its end, or the
-	// answer to its request, was not seen (I8). Unknown and NoAnswer say so themselves.
+	// OutcomeUnknown means, for TimedOut, that the command may still run or take effect, because
+	// its end, or the answer to its request, was not seen (I8). For Unknown and NoAnswer, the
+	// outcome itself means this.
 	OutcomeUnknown bool
-	// NoRetry says that another attempt cannot help, whatever the step's policy is: a fault of the
+	// NoRetry means that another attempt cannot help, whatever the step's policy is: a fault of the
 	// definition, for example.
 	NoRetry bool
-	// Phases are parts of the attempt that its trace shows, in the order in which they began.
+	// Phases are the parts of the attempt for its trace, in the order in which they began.
 	Phases []Phase
 	// RetryAfter is the wait that the target asked for before another attempt; 0 means none.
 	RetryAfter time.Duration
-	// Probed is what a script returned that is a probe; nil for others, and unless it ran and
+	// Probed is the result of a probe; nil for other scripts, and unless the probe ran and
 	// succeeded.
 	Probed *Probed
 }
 
-// Probed is what the script of a probe returned.
+// Probed is the result of the script of a probe.
 type Probed struct {
 	// Rows counts the rows of all result sets.
 	Rows int64

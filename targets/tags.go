@@ -7,7 +7,7 @@ type Tags struct {
 	Values map[string]*string
 }
 
-// Limits of tags, as jobs.sp_set_target_tags has them: the largest number of UTF-16 code units of a
+// Limits of tags, as in jobs.sp_set_target_tags: the largest number of UTF-16 code units of a
 // value, and of characters of a name.
 const (
 	MaxTagValue = 256

@@ -2,7 +2,7 @@ package targets
 
 import "encoding/json"
 
-// Verdict is what became of a batch in a trial.
+// Verdict is the result of a batch in a trial.
 type Verdict string
 
 const (
@@ -23,7 +23,7 @@ type TrialBatch struct {
 	// Batch counts from 1, and Line is the number of its first line in the script.
 	Batch int `json:"batch"`
 	Line  int `json:"line"`
-	// Runs is how often it ran: once, or the number after GO.
+	// Runs is the number of times that the batch ran: once, or the number after GO.
 	Runs    int     `json:"runs"`
 	Verdict Verdict `json:"verdict"`
 	// Reason is empty for VerdictRan.
@@ -32,15 +32,15 @@ type TrialBatch struct {
 	// DurationMS are milliseconds by the agent's clock.
 	DurationMS int64 `json:"duration_ms"`
 	Rows       int64 `json:"rows"`
-	// LogBytes is how much of the transaction log it used; nil means that this could not be read.
+	// LogBytes is the used size of the transaction log; nil means that it could not be read.
 	LogBytes *int64 `json:"log_bytes,omitempty"`
 	// Locks are those that the transaction holds after the batch, at most [MaxTrialLocks].
 	Locks   []TrialLock `json:"locks,omitempty"`
 	Objects []string    `json:"objects,omitempty"`
-	// Plan is the estimated plan, read before the batch ran; nil if it was not asked for, or if
+	// Plan is the estimated plan, read before the batch ran; nil if it was not requested, or if
 	// there is none.
 	Plan *TrialPlan `json:"plan,omitempty"`
-	// Unread says what could not be read, and why.
+	// Unread lists the values that could not be read, with the reasons.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -52,14 +52,15 @@ type TrialLock struct {
 	// Type and Mode are resource_type and request_mode of sys.dm_tran_locks.
 	Type string `json:"type"`
 	Mode string `json:"mode"`
-	// Object is schema and name; empty for what is no object, such as a database.
+	// Object is schema and name; empty if the resource is not an object, but a database, for
+	// example.
 	Object string `json:"object,omitempty"`
 	Count  int64  `json:"count"`
 }
 
-// Finding is what a preflight found about one thing on one target.
+// Finding is a finding of a preflight on one target.
 type Finding struct {
-	// Check names what was checked, such as log_space.
+	// Check is the name of the check, such as log_space.
 	Check string `json:"check"`
 	// Level is ok, warning or failure.
 	Level string `json:"level"`
@@ -73,8 +74,8 @@ const (
 	LevelFailure = "failure"
 )
 
-// Report is what a trial or preflight reports in a message of [KindAgent], as a JSON object with
-// one member.
+// Report is the report of a trial or preflight. It is in a message of [KindAgent], as a JSON object
+// with one member.
 type Report struct {
 	Trial     *TrialBatch `json:"trial,omitempty"`
 	Preflight []Finding   `json:"preflight,omitempty"`
@@ -83,7 +84,7 @@ type Report struct {
 // Text returns the text of the message.
 func (r Report) Text() string {
 	text, err := json.Marshal(r)
-	if err != nil { // it has nothing that cannot be encoded
+	if err != nil { // every value can be encoded
 		return err.Error()
 	}
 	return string(text)

@@ -1,10 +1,10 @@
-// Package accounts creates, changes and deletes job agents (accounts), for REST, the command
-// line and agents.
+// Package accounts creates, changes and deletes job agents (accounts), for REST, the command line
+// and agents.
 //
-// A job agent is a row of its control database, and the database decides everything about it: a
-// change begins an operation, and whoever sees an operation in progress carries it out. So an
-// operation ends even if the process that began it is killed, as long as any front or agent of this
-// control database works.
+// A job agent is a row of its control database, and the database makes all decisions about it. A
+// change begins an operation, and every process that sees an operation in progress carries it out.
+// So an operation ends even if the process that began it is killed, as long as any front or agent
+// of this control database works.
 package accounts
 
 import (
@@ -63,9 +63,10 @@ func asLogin(ctx context.Context) context.Context {
 	return caller.With(ctx, caller.Caller{})
 }
 
-// Wait carries out an operation and waits until it has ended, whoever ends it. progress, unless it
-// is nil, is called with each state of the operation that has not ended. When ctx is done, Wait
-// returns the last state of the operation without an error: it goes on without the caller.
+// Wait carries out an operation and waits until it has ended, whichever process ends it. progress,
+// unless it is nil, is called with each state of the operation that has not ended. When ctx is
+// done, Wait returns the last state of the operation without an error, and the operation continues
+// without the caller.
 func Wait(
 	ctx context.Context, store *controldb.Store, id uuid.UUID, progress func(account.Operation),
 ) (account.Operation, error) {

@@ -129,7 +129,7 @@ func run(t *testing.T, s *alerts.Service) (stop func()) {
 	return stop
 }
 
-// nobody adds a rule that is met at once: a job waits, and no agent is there.
+// nobody adds a rule whose condition is met at once: a job waits, and there is no agent.
 func (f *fixture) nobody(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()

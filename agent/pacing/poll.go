@@ -8,15 +8,15 @@ import "time"
 // finds it.
 const crowdSize = 10
 
-// activeTime is how long passes follow each other at the active poll interval after the last
-// activity (a claim, a cancel signal or a delivery), because people and programs often start
-// several runs one after the other. While a long script runs and nothing else happens, the idle
-// poll interval applies; a stop request and a new run then wait for at most one of it.
+// activeTime is the time after the last activity (a claim, a cancel signal or a delivery) during
+// which passes follow each other at the active poll interval, because people and programs often
+// start several runs one after the other. While a long script runs without other activity, the idle
+// poll interval applies; a stop request and a new run then wait for at most this interval.
 const activeTime = 2 * time.Second
 
 const (
-	// evaluateEvery is the time between evaluations of the alerts of a control database, by
-	// whomever.
+	// evaluateEvery is the time between evaluations of the alerts of a control database, by all
+	// processes.
 	evaluateEvery = 5 * time.Second
 	// claimEvery is the time between looks for deliveries of alerts that are due.
 	claimEvery = 2 * time.Second
@@ -40,7 +40,7 @@ type Passed struct {
 	SinceActive time.Duration
 	Held        int // tasks of the term
 	Agents      int // that share the control database; 0: not known yet
-	// Wakes says that something in the control database comes due by itself, and WakesIn when.
+	// Wakes means that something in the control database is due at a known time, WakesIn from now.
 	Wakes   bool
 	WakesIn time.Duration
 }

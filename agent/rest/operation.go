@@ -173,3 +173,18 @@ type Response struct {
 	// that failed: the client has not got the answer.
 	Sent func(err error)
 }
+
+// Versioned returns an operation on something that has an ETag, with the headers that this means.
+func Versioned(o Operation) Operation {
+	switch o.Method {
+	case http.MethodGet:
+		o.Headers, o.RequestHeaders = []string{"ETag"}, []string{"If-None-Match"}
+	case http.MethodPut:
+		o.Headers, o.RequestHeaders = []string{"ETag"}, []string{"If-Match", "If-None-Match"}
+	case http.MethodPatch:
+		o.Headers, o.RequestHeaders = []string{"ETag"}, []string{"If-Match"}
+	case http.MethodDelete:
+		o.RequestHeaders = []string{"If-Match"}
+	}
+	return o
+}

@@ -42,8 +42,8 @@ func New(declared string, steps []controldb.JobStep) (j Job, err error) {
 	return j, nil
 }
 
-// Used returns the parameters that the command of a step uses. A command that cannot be read uses
-// none: its run says what is wrong with it.
+// Used returns the parameters that the command of a step uses. For a command that cannot be read,
+// it returns none: the run reports the error.
 func Used(commandType, command string) []string {
 	kind, err := action.ParseType(commandType)
 	if err != nil {

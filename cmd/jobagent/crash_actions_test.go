@@ -358,7 +358,7 @@ func (c *crash) auditActions(control *sql.DB) {
 			attempts[a.key]++
 		}
 		// The instants of request and control database are of one machine. The request comes after
-		// the mark, and before anybody else gets the task.
+		// the mark, and before another agent gets the task.
 		i := slices.IndexFunc(tasks[a.key], func(k sentTask) bool {
 			return k.attempt == a.attempt && k.began.Valid && !a.at.Before(k.began.Time) && (!k.ended.Valid || !a.at.After(k.ended.Time))
 		})

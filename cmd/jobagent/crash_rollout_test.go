@@ -82,8 +82,8 @@ func TestCrashRollOuts(t *testing.T) {
 	t.Logf("events: %v; %d roll-outs", c.counts, ended)
 }
 
-// decide calls a procedure for a roll-out in one of some states. A failure of the server or a state
-// that has changed meanwhile is no error.
+// decide calls a procedure for a roll-out in one of several states. A failure of the server or a
+// state that has changed is not an error.
 func (c *crash) decide(ctx context.Context, control *sql.DB, procedure string, states ...string) {
 	for _, state := range states {
 		var done bool

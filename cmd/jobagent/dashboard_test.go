@@ -149,7 +149,7 @@ func TestDashboardInBrowser(t *testing.T) {
 	var path string
 	require.NoError(t, p.Eval("location.pathname", &path))
 	require.Equal(t, s.base+"/runs/"+run, path)
-	// The page shows the run's end by itself.
+	// The page shows the end of the run without a reload.
 	require.NoError(t, p.Until("document.querySelector('main').textContent.includes('Failed')"))
 	require.NoError(t, p.Until(fmt.Sprintf("document.querySelector('main').textContent.includes(%q)", brokenDatabase)))
 	s.clean(p, "the run")
@@ -184,7 +184,7 @@ func TestDashboardInBrowser(t *testing.T) {
 	s.look(run, rerun, target, alert)
 }
 
-// ask asks a question, whose page shows its end and the answers by itself.
+// ask asks a question, whose page shows its end and the answers without a reload by the test.
 func (s *shop) ask(p *browser.Page) {
 	s.t.Helper()
 	s.exec(s.control, "EXECUTE jobs.sp_set_setting N'questions', 1;")
@@ -272,8 +272,8 @@ func (s *shop) rolledOut(id, state string) {
 	}, 30*time.Second, 50*time.Millisecond)
 }
 
-// compare runs a job that compares the schemas of the shops, one of which differs, and adds what
-// the pages of schemas, windows and triggers show.
+// compare runs a job that compares the schemas of the shops, one of which differs, and adds data
+// for the pages of schemas, windows and triggers.
 func (s *shop) compare() {
 	s.t.Helper()
 	s.exec(s.dev.open(s.t, "Shop03"), "CREATE INDEX IX_Orders_Total ON dbo.Orders (Total);")

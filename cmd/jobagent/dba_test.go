@@ -45,8 +45,8 @@ func TestPagesForDBAs(t *testing.T) {
 	}
 }
 
-// The script that shows what goes on in a control database runs there. The embedded server has no
-// Extended Events, so that the other script is only parsed.
+// The script about the activity in a control database runs. The embedded server has no Extended
+// Events, so the other script is only parsed.
 func TestScriptsForDBAs(t *testing.T) {
 	t.Parallel()
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
@@ -75,8 +75,8 @@ func TestScriptsForDBAs(t *testing.T) {
 // sqlBlock is a block of T-SQL in a page.
 var sqlBlock = regexp.MustCompile("(?ms)^```sql\n(.*?)^```")
 
-// The blocks of the page about target databases run: they find what is left there, and remove what
-// is the agent's.
+// The blocks of the page about target databases run: they find the remaining objects, and remove
+// those of the agent.
 func TestLeftInTargets(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("deploy/dba/TARGETS.md")

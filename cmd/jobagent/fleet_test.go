@@ -300,7 +300,7 @@ type fleetUsage struct {
 	agents, server float64            // seconds of processors; 0 if unknown
 }
 
-// callLine matches what an agent tells of its calls.
+// callLine matches the output of an agent about its calls.
 var callLine = regexp.MustCompile(`(?m)^jobagent_controldb_call_duration_seconds_(count|sum)\{call="([^"]+)",[^}]*\} (\S+)$`)
 
 // usage reads the usage of all processes.

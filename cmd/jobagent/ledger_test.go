@@ -90,9 +90,8 @@ type ledger struct {
 }
 
 // TestLedger runs a server and agents as processes under load, causes failures as TestCrash does,
-// and stops and reruns runs meanwhile. The scripts write ledgers into their targets. At the end,
-// not only the control database but also the ledgers must show that nothing was lost and nothing
-// done twice.
+// and stops and reruns runs. The scripts write ledgers into their targets. At the end, the control
+// database and the ledgers must show that nothing was lost and that nothing was done twice.
 func TestLedger(t *testing.T) {
 	testenv.Long(t)
 	l := &ledger{crash: newCrash(t, *ledgerSeed, externalServer(t))}

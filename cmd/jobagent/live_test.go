@@ -86,7 +86,7 @@ func startInTerminal(t *testing.T, dsn string, width, height int, args ...string
 	return c
 }
 
-// text is the screen as it is.
+// text is the current screen.
 func (c *terminalCommand) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,7 +217,7 @@ EXEC jobs.sp_add_target_group_member @target_group_name = N'g', @target_type = N
 	c.await(t, "✓ Succeeded", "2 of 2 targets", "└─ step 1 on g  Succeeded", "   ├─ ", "   └─ ")
 }
 
-// Of a run of which all targets were skipped, --wait says so, with exit code 7.
+// If all targets of a run were skipped, --wait reports it, with exit code 7.
 func waitForNothing(t *testing.T, server *embedded.Server) {
 	t.Helper()
 	execAll(t, server, embedded.ControlDatabase, "EXEC jobs.sp_add_target_group @target_group_name = N'empty'; EXEC jobs.sp_add_job @job_name = N'none';",

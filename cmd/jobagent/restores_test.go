@@ -48,7 +48,8 @@ var (
 const (
 	// byRunbook: all agents are stopped, and db after-restore runs before they start.
 	byRunbook = "restored by the runbook"
-	// forgotten: the agents go on, and nobody runs db after-restore before they reach the database.
+	// forgotten: the agents continue, and nobody runs db after-restore before they reach the
+	// database.
 	forgotten = "restored under agents"
 	// failover: the last transactions are lost, and the agents go on. Nothing shows it to the
 	// database.
@@ -104,9 +105,8 @@ type restored struct {
 }
 
 // TestRestores runs a server and agents as processes under load, and causes failures as TestCrash
-// does. Meanwhile it takes backups of the control database and puts them back, as the runbook says,
-// and also under agents that go on. The audit knows what each restore has lost, and tolerates
-// nothing else.
+// does. It takes backups of the control database and restores them, by the runbook, and also under
+// running agents. The audit knows what each restore has lost, and tolerates no other loss.
 func TestRestores(t *testing.T) {
 	testenv.Long(t)
 	r := newRestores(t, *restoresSeed)
@@ -218,11 +218,11 @@ func (r *restores) startAll() {
 	}
 }
 
-// suffixes are those of the files of a database. What the third one has is made anew.
+// suffixes are the suffixes of the files of a database. The third file can be created again.
 var suffixes = []string{"", "-wal"}
 
 // backup kills the server, copies the control database, and starts the server. The agents are
-// frozen meanwhile, so that what the test knows is of the time of the copy.
+// frozen during the copy, so that the test's records are of the same time.
 func (r *restores) backup() {
 	r.mend(true)
 	thaw := r.freeze()

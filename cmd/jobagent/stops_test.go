@@ -73,8 +73,8 @@ func (s *stopsServer) runs(run uuid.UUID) bool {
 }
 
 // TestStops stops scripts of agents that are processes, on servers that show their sessions in
-// different ways. A script that was told to have ended must not have gone on: its ledger must have
-// no row of it. With -stops.duration, agents and their connections fail meanwhile.
+// different ways. A script that was reported as ended must not have continued: its ledger must have
+// no later row. With -stops.duration, agents and their connections fail during the test.
 func TestStops(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()

@@ -19,13 +19,13 @@ const (
 	fixOpenTransaction = "DBCC OPENTRAN; -- names the session: end its transaction, or KILL it"
 )
 
-// statementOf returns the statement of a file without the comment above it.
+// statementOf returns the statement of a file without the comment in its first line.
 func statementOf(file string) string {
 	_, statement, _ := strings.Cut(Text(file), "\n")
 	return strings.TrimSpace(statement)
 }
 
-// fixDatabase changes the database: what is SET …, MODIFY FILE … or COLLATE ….
+// fixDatabase changes the database: what is SET … or MODIFY FILE ….
 func fixDatabase(database, what string) string {
 	return fmt.Sprintf("ALTER DATABASE %s %s;", tsql.Name(database), what)
 }
@@ -117,6 +117,16 @@ func fixIndex(declared index, exists, disabled, online bool) string {
 // fixEscalation sets LOCK_ESCALATION.
 func fixEscalation(table, option string) string {
 	return fmt.Sprintf("ALTER TABLE %s SET (LOCK_ESCALATION = %s);", table, option)
+}
+
+// fixConstraint enables a constraint and checks all rows.
+func fixConstraint(table, name string) string {
+	return fmt.Sprintf("ALTER TABLE %s WITH CHECK CHECK CONSTRAINT %s;", table, tsql.Name(name))
+}
+
+// fixCollation changes the collation of the database.
+func fixCollation(collation string) string {
+	return strings.ReplaceAll(statementOf("change_collation"), "$(collation)", collation)
 }
 
 // fixSetting removes a stored setting.

@@ -221,7 +221,8 @@ func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) 
 		Why: "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
 }
 
-// checkIndexes compares the indexes with those of the schema's files.
+// checkIndexes compares the indexes with those of the schema's files, and finds constraints that
+// are not checked.
 func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 	want, err := declarations()
 	if err != nil {
@@ -256,8 +257,45 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 			report(w, "is disabled", fixIndex(w, true, true, online))
 		}
 	}
+	constraints, err := uncheckedConstraints(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, constraints...)
 	if len(found) == 0 {
-		found = append(found, good(CodeIndexes, "all %d indexes are there", len(want.indexes)))
+		found = append(
+			found,
+			good(CodeIndexes, "all %d indexes are there, and all constraints hold", len(want.indexes)),
+		)
+	}
+	return found, nil
+}
+
+// uncheckedConstraints reports foreign keys and CHECK constraints that the server does not check,
+// or did not check for a while.
+func uncheckedConstraints(ctx context.Context, e *examination) ([]Finding, error) {
+	rows, err := call.SelectRows[struct {
+		Table    string `db:"table_name"`
+		Name     string `db:"constraint_name"`
+		Disabled bool   `db:"is_disabled"`
+	}](ctx, e.conn, Text("constraints"))
+	if err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, r := range rows {
+		f := Finding{
+			Code:     CodeIndexes,
+			Severity: SeverityWarning,
+			Found:    fmt.Sprintf("constraint %s of %s is disabled", r.Name, r.Table),
+			Why:      "rows without what they belong to, or with values that procedures do not expect, can be stored",
+			SQL:      fixConstraint(r.Table, r.Name),
+		}
+		if !r.Disabled {
+			f.Found = fmt.Sprintf("constraint %s of %s was off when rows changed", r.Name, r.Table)
+			f.Why = "rows that break it may be there, and the server cannot rely on it in plans"
+		}
+		found = append(found, f)
 	}
 	return found, nil
 }
@@ -368,27 +406,36 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, err
 	}
 	var names []string
+	collation := ""
 	for _, r := range rows {
 		if !declared[[2]string{strings.ToLower(r.Table), r.Column}] {
+			collation = r.Collation
 			names = append(names, fmt.Sprintf("%s.%s %s", r.Table, r.Column, r.Collation))
 		}
 	}
 	if len(names) == 0 {
 		return nil, nil // collationFinding has reported the collation
 	}
-	return []Finding{
-		{
-			Code:     CodeCollation,
-			Severity: SeverityError,
-			Found: fmt.Sprintf(
-				"%s with another collation than the database's (%s)",
-				wording.Count(len(names), "column"),
-				wording.First(names),
-			),
-			Why: "procedures that compare them with texts of the database's collation fail (error 468)",
-			SQL: fixDatabase(e.database.Name, "COLLATE "+rows[0].Collation),
-		},
-	}, nil
+	f := Finding{
+		Code:     CodeCollation,
+		Severity: SeverityError,
+		Found: fmt.Sprintf(
+			"%s with another collation than the database's (%s)",
+			wording.Count(len(names), "column"),
+			wording.First(names),
+		),
+		Why: "procedures that compare them with texts of the database's collation fail (error 468)",
+	}
+	if e.database.EngineEdition == EditionAzureDatabase ||
+		e.database.EngineEdition == EditionFabric {
+		f.Command = fmt.Sprintf(
+			"install in a new database with the collation %s; that of a database in Azure cannot be changed",
+			collation,
+		)
+	} else {
+		f.SQL = fixCollation(collation)
+	}
+	return []Finding{f}, nil
 }
 
 // DeclaredTables returns the names of the tables that a file of the schema creates.

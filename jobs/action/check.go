@@ -33,8 +33,8 @@ const (
 	maxVisibility      = 7 * 24 * time.Hour
 )
 
-// check reports what is wrong in the values of the definition. Of a definition that is not
-// expanded, it checks the templates too, and leaves texts with templates to the check after Expand.
+// check reports faults in the values of the definition. In a definition that is not expanded, it
+// checks the templates, too; texts with templates are checked after Expand.
 func (d *Definition) check(faults *Faults, expanded bool) {
 	c := checker{faults: faults, expanded: expanded}
 	if !expanded {
@@ -102,21 +102,19 @@ func (c checker) fault(path, format string, args ...any) { c.faults.add(path, fo
 // open reports whether a text contains templates that are not yet expanded.
 func (c checker) open(text string) bool { return !c.expanded && hasTemplate(text) }
 
-// sample returns a text with its templates replaced by a text that is valid in most places.
-func (c checker) sample(text string) string {
+// sample returns a text with its templates replaced: by 1, which is valid in most places, by 0,
+// which is JSON, or by nothing, because their length is not known.
+func (c checker) sample(text, by string) string {
 	if c.expanded {
 		return text
 	}
-	return sample(text, "1")
+	return sample(text, by)
 }
 
-// limit reports a text that is too long. The length of a template is not known.
+// limit reports a text that is too long. The length of a template counts as 0, because it is not
+// known.
 func (c checker) limit(path, text, unit string, high int) {
-	length := len(text)
-	if !c.expanded {
-		length = len(sample(text, ""))
-	}
-	if length > high {
+	if length := len(c.sample(text, "")); length > high {
 		c.fault(path, "invalid text of %d %s: want at most %d", length, unit, high)
 	}
 }
@@ -129,7 +127,7 @@ func (c checker) address(path, text string, allowHTTP bool) {
 	if !c.expanded {
 		c.signature(path, text)
 	}
-	text = c.sample(text)
+	text = c.sample(text, "1")
 	scheme, rest, found := strings.Cut(text, "://")
 	authority, _, _ := strings.Cut(rest, "/")
 	authority, _, _ = strings.Cut(authority, "?")
@@ -174,7 +172,7 @@ func (c checker) signature(path, text string) {
 
 var hostName = regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.?$`)
 
-// hostMessage says what is wrong with a host and its port; it is empty if nothing is.
+// hostMessage describes the fault in a host with its port; it is empty if there is none.
 func hostMessage(host string) string {
 	name, port := host, ""
 	if strings.HasPrefix(host, "[") {
@@ -205,8 +203,8 @@ func hostMessage(host string) string {
 	return ""
 }
 
-// forbiddenHeaders are set by the agent, or by the protocol. An entry that ends in a hyphen is a
-// prefix.
+// forbiddenHeaders are the headers that the agent or the protocol sets. An entry that ends in a
+// hyphen is a prefix.
 var forbiddenHeaders = []string{
 	"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "proxy-", "webhook-", "x-sap-", "traceparent",
 	"tracestate", "idempotency-key",
@@ -214,6 +212,12 @@ var forbiddenHeaders = []string{
 
 // secretHeaders have secret values.
 var secretHeaders = []string{"authorization", "cookie", "x-functions-key", "x-api-key"}
+
+// isForbidden reports whether the agent or the protocol sets a header.
+func isForbidden(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(forbiddenHeaders, func(f string) bool { return name == f || strings.HasSuffix(f, "-") && strings.HasPrefix(name, f) })
+}
 
 func (c checker) headers(h *HTTP) {
 	if len(h.Headers) > maxHeaders {
@@ -223,12 +227,12 @@ func (c checker) headers(h *HTTP) {
 	for i, f := range h.Headers {
 		name := strings.ToLower(f.Name)
 		at := h.headerPath(i, "name")
-		value := c.sample(f.Value)
+		value := c.sample(f.Value, "1")
 		size += len(f.Name) + len(value)
 		switch {
 		case !token.MatchString(f.Name):
 			c.fault(at, "invalid header name %q: want letters, digits and hyphens", clip(f.Name))
-		case slices.ContainsFunc(forbiddenHeaders, func(f string) bool { return name == f || strings.HasSuffix(f, "-") && strings.HasPrefix(name, f) }):
+		case isForbidden(name):
 			c.fault(at, "invalid header name %q: the agent sets this header", clip(f.Name))
 		case !c.expanded && slices.Contains(secretHeaders, name) && !containsSecret(f.Value):
 			c.fault(h.headerPath(i, "value"), "%s", wantSecret)
@@ -271,7 +275,7 @@ func (c checker) success(s Success) {
 	}
 }
 
-// String returns the range as it stands in a definition.
+// String returns the range in the form of a definition.
 func (r StatusRange) String() string {
 	if r.From == r.To {
 		return strconv.Itoa(r.From)
@@ -281,9 +285,7 @@ func (r StatusRange) String() string {
 
 func (c checker) auth(h *HTTP) {
 	a := h.Auth
-	if a.Kind == "api-key" && (!token.MatchString(a.Header) || slices.ContainsFunc(forbiddenHeaders, func(f string) bool {
-		return strings.EqualFold(a.Header, f) || strings.HasSuffix(f, "-") && strings.HasPrefix(strings.ToLower(a.Header), f)
-	})) {
+	if a.Kind == "api-key" && (!token.MatchString(a.Header) || isForbidden(a.Header)) {
 		c.fault("$.auth.header", "invalid header name %q: want letters, digits and hyphens, and no header that the agent sets", clip(a.Header))
 	}
 	for path, text := range map[string]string{"$.auth.username": a.Username, "$.auth.password": a.Password, "$.auth." + a.valueMember(): a.Value} {
@@ -297,21 +299,6 @@ func (c checker) auth(h *HTTP) {
 	if a.TokenURL != "" {
 		c.address("$.auth.token_url", a.TokenURL, h.AllowHTTP)
 	}
-}
-
-// withoutTemplates returns a text without its templates, whose length is not known.
-func (c checker) withoutTemplates(text string) string {
-	if c.expanded {
-		return text
-	}
-	return sample(text, "")
-}
-
-func (c checker) sampleJSON(text string) string {
-	if c.expanded {
-		return text
-	}
-	return sample(text, "0")
 }
 
 func isJSONObject(text string) bool {
@@ -344,7 +331,7 @@ func contentPlace(contentType, text string) place {
 		return textPlace(text)
 	case strings.Contains(lower, "json"):
 		if !hasTemplate(text) && !json.Valid([]byte(text)) {
-			return placeText // sent as it is
+			return placeText // sent unchanged
 		}
 		return placeJSON
 	case strings.Contains(lower, "xml"), strings.Contains(lower, "html"):
@@ -355,7 +342,7 @@ func contentPlace(contentType, text string) place {
 	return placeText
 }
 
-// textPlace returns the place of values in a text without a content type: the text tells by itself.
+// textPlace returns the place of values in a text without a content type, from the text itself.
 func textPlace(text string) place {
 	example := strings.TrimSpace(sample(text, "0"))
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
-// ParseType returns the type that a text names, in any case. Empty is T-SQL.
+// ParseType returns the type with a name, in any case. An empty name is T-SQL.
 func ParseType(text string) (Type, error) {
 	if text == "" {
 		return TypeTSQL, nil
@@ -152,7 +152,7 @@ func decodeHeaders(o *object, h *HTTP) {
 					o.faults.add(f.at("value"), "missing: want a text")
 				}
 			}
-			h.Headers = append(h.Headers, field) // also after a fault, so that later paths are right
+			h.Headers = append(h.Headers, field) // also after a fault, so that later paths are correct
 		}
 	default:
 		o.faults.add(pathOf(m), "invalid value: want an object or an array, not %s", kind(m))

@@ -9,7 +9,7 @@ import (
 type Type string
 
 const (
-	// TypeTSQL is a T-SQL script. It is no action, and has no Definition.
+	// TypeTSQL is a T-SQL script. It is not an action, and has no Definition.
 	TypeTSQL Type = "TSql"
 	// TypeHTTP calls an HTTP or HTTPS endpoint.
 	TypeHTTP Type = "Http"
@@ -21,25 +21,25 @@ const (
 	TypeServiceBusTopic Type = "ServiceBusTopic"
 	// TypeProcess runs a process that the agent's configuration lists.
 	TypeProcess Type = "Process"
-	// TypeDrift compares the schemas of the targets. Agents carry it out by reading, so that it has
-	// no callback, no idempotency key and no endpoint.
+	// TypeDrift compares the schemas of the targets. Agents only read, so the type has no callback,
+	// no idempotency key and no endpoint.
 	TypeDrift Type = "Drift"
 )
 
 // Info describes a type of commands.
 type Info struct {
 	Type Type
-	// Member is the member of a step that has the definition, in the files of jobagent apply.
+	// Member is the member of a step that contains the definition, in the files of jobagent apply.
 	Member string
 	// Flag is the flag of jobagent step that chooses the type, without dashes, and Usage its
 	// description; empty for T-SQL.
 	Flag, Usage string
-	// Place are the two members that the value of the flag gives, PARENT/NAME. The other members of
-	// a message have flags that all types share. Nil for types with flags of their own.
+	// Place are the two members of the flag's value, PARENT/NAME. The other members of a message
+	// have flags that all types share. It is nil for types with flags of their own.
 	Place []string
-	// Does says what a step of the type does.
+	// Does describes in words what a step of the type does.
 	Does string
-	// Notifies says that an alert channel may be of the type.
+	// Notifies means that an alert channel may have the type.
 	Notifies bool
 
 	// members are the names of the members of a definition, and decode reads them. Both are nil for
@@ -48,7 +48,7 @@ type Info struct {
 	decode  func(*Definition, *object)
 }
 
-// infos has the types in the order in which people see them.
+// infos has the types in the order of display.
 var infos = []Info{
 	{Type: TypeTSQL, Member: "command", Does: "runs a script"},
 	httpInfo,
@@ -81,7 +81,7 @@ func (t Type) Info() Info {
 	return Info{}
 }
 
-// OfFlag returns the type that a flag of jobagent step chooses; empty for another flag.
+// OfFlag returns the type that a flag of jobagent step chooses; empty for other flags.
 func OfFlag(flag string) Type {
 	for _, i := range Actions() {
 		if i.Flag == flag {
@@ -91,8 +91,8 @@ func OfFlag(flag string) Type {
 	return ""
 }
 
-// ChannelTypes returns the types of alert channels: the actions that notify, and those that only
-// channels have.
+// ChannelTypes returns the types of alert channels: the types of actions that notify, and the types
+// that only channels have.
 func ChannelTypes() []string {
 	var list []string
 	for _, i := range Actions() {
@@ -119,7 +119,7 @@ func NamesOfActions() string {
 	return text
 }
 
-// Has says that a definition of the type may have a member.
+// Has reports whether a definition of the type may have a member.
 func (i Info) Has(member string) bool { return slices.Contains(i.members, member) }
 
 // Definition is a decoded action. Exactly one of HTTP, StorageQueue, ServiceBus, Process and Drift
@@ -131,7 +131,7 @@ type Definition struct {
 	ServiceBus   *ServiceBus
 	Process      *Process
 	Drift        *Drift
-	// Callback is nil unless the action ends by a report from outside.
+	// Callback is nil unless a report from outside ends the action.
 	Callback *Callback
 	// Secrets are the clear texts of the secrets that Expand inserted; runners mask them in
 	// everything that they return. Empty in a definition that is not expanded.
@@ -140,21 +140,21 @@ type Definition struct {
 	Bound []BoundSecret
 }
 
-// content is what a definition of a type consists of, beside the callback.
+// content is the part of a definition that depends on the type. The callback is not part of it.
 type content interface {
-	// encode writes the members, and check reports wrong values.
+	// encode writes the members, and check reports invalid values.
 	encode(w *writer)
 	check(c checker)
 	// slots lists the texts that may contain templates.
 	slots(l *slotList)
 	// copyTo gives d a copy that shares nothing that Expand changes.
 	copyTo(d *Definition)
-	// server and addresses are Server and Addresses of the definition. addressed gives d a content
-	// that has nothing but the address, and returns it.
+	// server and addresses implement Server and Addresses of the definition. addressed sets a
+	// content of d that has only the address, and returns the address.
 	server() (string, error)
 	addresses(attempt int) []string
 	addressed(d *Definition) *string
-	// parts calls add for what people see of it; add leaves out empty texts.
+	// parts calls add for the parts that people see; add ignores empty texts.
 	parts(add func(name, text string))
 }
 
@@ -185,9 +185,9 @@ type BoundSecret struct {
 	Hosts []string
 }
 
-// Callback says that a report from outside ends the action (invariant I12).
+// Callback means that a report from outside ends the action (invariant I12).
 type Callback struct {
-	// Timeout is the time that the report has, counted from the action's acceptance. 0 means the
+	// Timeout is the time limit for the report, counted from the action's acceptance. 0 means the
 	// setting async_exec_timeout_seconds.
 	Timeout time.Duration
 	// StatusAccepted restricts waiting to the answer 202, as SAP does. Otherwise, every answer that
@@ -204,8 +204,8 @@ type HTTP struct {
 	Endpoints []string
 	// Headers are in the order of the definition.
 	Headers []Field
-	// Body is empty for none. BodyJSON says that the body was given as a JSON value, and BodyBase64
-	// that it was given as base64: such a body contains no templates.
+	// Body is empty for no body. BodyJSON means that the body was given as a JSON value, and
+	// BodyBase64 that it was given as base64: such a body contains no templates.
 	Body       []byte
 	BodyJSON   bool
 	BodyBase64 bool
@@ -220,9 +220,9 @@ type HTTP struct {
 	// ResponseTimeout bounds the time until the end of the response's headers. Decode sets the
 	// default of the preset.
 	ResponseTimeout time.Duration
-	// CaptureHeaders are names of response headers that are kept beside the usual ones.
+	// CaptureHeaders are names of response headers that are kept in addition to the usual ones.
 	CaptureHeaders []string
-	// Auth is nil when the step's credential authenticates, or nothing does.
+	// Auth is nil if the step's credential authenticates, or the request has no authentication.
 	Auth *Auth
 
 	headersObject bool // the text has an object for Headers

@@ -14,11 +14,11 @@ type Drift struct {
 	// Against is [AgainstNone], [AgainstMajority], a database as SERVER/DATABASE, or the name of a
 	// baseline.
 	Against string
-	// Selection says what is compared.
+	// Selection selects the compared objects.
 	Selection drift.Selection
 }
 
-// Values of Drift.Against that are no names.
+// Values of Drift.Against that are not names.
 const (
 	// AgainstNone compares with nothing: the schema is recorded.
 	AgainstNone = "none"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Encode returns the definition as canonical JSON: members in the order of the documentation, and
-// without those that have their default. Decode returns an equal definition for it.
+// Encode returns the definition as canonical JSON: members in the order of the documentation,
+// without those that have their default. Decode of the result returns an equal definition.
 func (d *Definition) Encode() string {
 	var w writer
 	if c := d.content(); c != nil {
@@ -49,7 +49,7 @@ func (w *writer) add(name string, value any) {
 
 func (w *writer) object() json.RawMessage { return json.RawMessage("{" + w.b.String() + "}") }
 
-// These write a member unless it has its zero value.
+// These methods write a member unless it has its zero value.
 
 func (w *writer) text(name, value string) {
 	if value != "" {
@@ -116,22 +116,14 @@ func (h *HTTP) encodeHeaders() json.RawMessage {
 		}
 		return fields.object()
 	}
-	list := make([]json.RawMessage, len(h.Headers))
+	list := make([][]byte, len(h.Headers))
 	for i, f := range h.Headers {
 		var field writer
 		field.add("name", f.Name)
 		field.add("value", f.Value)
 		list[i] = field.object()
 	}
-	return append(append(json.RawMessage("["), bytes.Join(rawBytes(list), []byte(","))...), ']')
-}
-
-func rawBytes(list []json.RawMessage) [][]byte {
-	all := make([][]byte, len(list))
-	for i, raw := range list {
-		all[i] = raw
-	}
-	return all
+	return append(append(json.RawMessage("["), bytes.Join(list, []byte(","))...), ']')
 }
 
 func (s Success) encode(w *writer) {

@@ -35,11 +35,12 @@ func (d *Definition) Names() []string {
 }
 
 // Expand returns a copy of the definition in which every template is replaced by the value of its
-// variable, escaped for its place, so that no value ends the string, segment, header or element in
-// which it stands. The error is *Faults if a value does not fit, a variable is unknown, or the
-// expanded definition exceeds a limit; nothing may be sent then. It is the error of the variables
-// if they cannot be read. Secrets of the copy has the values of secrets and the callback URL; Bound
-// has the secrets that only some hosts may receive, which the caller must check.
+// variable, escaped for its place, so that no value ends the string, segment, header or element
+// that contains it. The error is *Faults if a value is invalid at its place, a variable is unknown,
+// or the expanded definition exceeds a limit; then nothing may be sent. If the variables cannot be
+// read, it is the error of the variables. Secrets of the copy has the values of secrets and the
+// callback URL; Bound has the secrets that only some hosts may receive, and the caller must check
+// these hosts.
 func (d *Definition) Expand(variables Variables) (*Definition, error) {
 	c := d.clone()
 	faults := &Faults{}
@@ -124,21 +125,21 @@ type lookupError struct{ err error }
 
 func (e *lookupError) Error() string { return e.err.Error() }
 
-// maxGrowth bounds the values that Expand inserts, in bytes. It is above all limits of what can be
-// sent, which are checked on the expanded definition: each mention of a variable is a copy of its
-// value.
+// maxGrowth bounds the values that Expand inserts, in bytes. Each mention of a variable is a copy
+// of its value. The bound is above all limits of a message or request, which are checked on the
+// expanded definition.
 const maxGrowth = 4 << 20
 
 // expander expands the texts of one definition.
 type expander struct {
 	variables Variables
-	values    map[string]Value // that were asked for
+	values    map[string]Value // values that were read
 	inserted  int              // bytes of values
 	secrets   []string
 	bound     []BoundSecret
 }
 
-// value returns the value of a variable, to be inserted once.
+// value returns the value of a variable, for one insertion.
 func (x *expander) value(name string) (Value, error) {
 	v, err := x.lookup(name)
 	if x.inserted += len(v.text); err == nil && x.inserted > maxGrowth {
@@ -147,7 +148,7 @@ func (x *expander) value(name string) (Value, error) {
 	return v, err
 }
 
-// lookup returns the value of a variable, for which it asks once.
+// lookup returns the value of a variable, which it reads once.
 func (x *expander) lookup(name string) (Value, error) {
 	if v, ok := x.values[name]; ok {
 		return v, nil
@@ -169,7 +170,7 @@ func (x *expander) lookup(name string) (Value, error) {
 	return v, nil
 }
 
-// addSecret adds a secret in the forms in which it may come back.
+// addSecret adds a secret in the forms in which an answer may contain it.
 func (x *expander) addSecret(text string) {
 	for _, form := range []string{text, url.QueryEscape(text), url.PathEscape(text), jsonEscape(text), xmlEscape(text)} {
 		if form != "" && !slices.Contains(x.secrets, form) {
@@ -257,7 +258,7 @@ func isHostRune(r rune) bool {
 	return r == '.' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// address expands a URL. The literal text decides where a template stands, because no escaped value
+// address expands a URL. The literal text decides the place of a template, because no escaped value
 // contains a delimiter.
 func (x *expander) address(parts []part) (string, error) {
 	var b strings.Builder
@@ -276,7 +277,7 @@ func (x *expander) address(parts []part) (string, error) {
 		switch {
 		case at == urlScheme:
 			return "", errors.New("invalid URL: want the scheme without a template")
-		case at == urlHost: // raw, too: no value may choose another host
+		case at == urlHost: // also with raw, because no value may choose another host
 			if text, err = escape(placeHost, text); err != nil {
 				return "", fmt.Errorf("the value of %q %w", p.name, err)
 			}
@@ -391,7 +392,7 @@ func (x *expander) jsonText(parts []part) (string, error) {
 	return b.String(), nil
 }
 
-// jsonEscape returns a text as it stands in a JSON string.
+// jsonEscape returns a text escaped for a JSON string.
 func jsonEscape(text string) string {
 	quoted := jsontree.Quote(text)
 	return quoted[1 : len(quoted)-1]
@@ -434,11 +435,11 @@ func xmlEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(text)
 }
 
-// xmlScanner follows the syntax of an XML text, as far as the place of a template depends on it.
+// xmlScanner follows the syntax of an XML text, as far as it decides the place of a template.
 type xmlScanner struct {
 	text  strings.Builder // of the markup that is open
 	open  bool            // in < … >
-	quote byte            // that closes the value of an attribute; 0 outside
+	quote byte            // quote that ends the attribute's value; 0 outside
 }
 
 // read reads a literal text.

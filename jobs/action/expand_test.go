@@ -175,7 +175,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestNames looks at which variables are asked for, and at what is masked.
+// TestNames checks which variables are read, and which texts are masked.
 func TestNames(t *testing.T) {
 	d := decode(t, TypeHTTP, `{"url": "https://h.example/$(Run_ID)", "headers": {"Authorization": "Bearer $(secret.Token)"},
 		"body": {"u": "$(callback_url)", "v": "$(run_id)"}, "callback": true}`)

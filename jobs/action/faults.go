@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong in a definition.
+// Fault is one fault in a definition.
 type Fault struct {
-	// Path is a path as in SQL Server: $ is the definition, $.headers[2].name a member, and names
-	// that are not plain stand in double quotes.
+	// Path is a path in the form of SQL Server: $ is the definition, $.headers[2].name a member,
+	// and names that are not plain are in double quotes.
 	Path string `json:"path"`
 	// Message quotes no part of the definition that may be a secret.
 	Message string `json:"message"`

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// standardHeaders are names of headers that Service Bus, HTTP or a proxy gives a meaning. A
-// property of such a name would be lost, or would change the request.
+// standardHeaders are names of headers to which Service Bus, HTTP or a proxy gives a meaning. A
+// property with such a name would be lost, or would change the request.
 var standardHeaders = []string{
 	"accept", "age", "allow", "authorization", "brokerproperties", "cache-control", "connection", "cookie", "date", "dnt", "etag",
 	"expect", "expires", "forwarded", "from", "host", "keep-alive", "last-modified", "link", "location", "max-forwards", "origin",
@@ -17,8 +17,8 @@ var standardHeaders = []string{
 // standardPrefixes begin the names of families of such headers.
 var standardPrefixes = []string{"accept-", "access-control-", "content-", "if-", "proxy-", "sec-", "x-forwarded-", "x-ms-"}
 
-// HeaderFault returns why a message that is sent by HTTPS cannot carry the property in a header;
-// empty if it can. AMQP carries every property.
+// HeaderFault returns the reason why a message that is sent by HTTPS cannot carry the property in a
+// header; empty if it can. AMQP carries every property.
 func (p Property) HeaderFault() string {
 	name := strings.ToLower(p.Name)
 	if !token.MatchString(p.Name) {

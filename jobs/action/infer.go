@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// ErrNoType means that the members of a definition do not show its type.
+// ErrNoType means that the members of a definition do not identify its type.
 var ErrNoType = errors.New("the members do not show the type of the command")
 
 // Infer returns the type of a definition by its members: the only type to which most of them
-// belong. The error is [ErrNoType] if there is no such type, and otherwise says why the text is no
-// JSON object.
+// belong. The error is [ErrNoType] if there is no such type; for a text that is not a JSON object,
+// it has the reason.
 func Infer(text string) (Type, error) {
 	faults := &Faults{}
 	o := parse(faults, text, nil)

@@ -35,7 +35,7 @@ type object struct {
 	index   map[string]*member
 }
 
-// member is a member of an object or an element of an array. A null is no member.
+// member is a member of an object or an element of an array. A null counts as absent.
 type member = jsontree.Value
 
 // parse returns the object that the text consists of, or nil after a fault.
@@ -64,7 +64,7 @@ func parse(faults *Faults, text string, known []string) *object {
 	return newObject(faults, v, known)
 }
 
-// syntaxMessage says where a text is not JSON. It quotes at most one character of the text.
+// syntaxMessage describes where a text is not JSON. It quotes at most one character of the text.
 func syntaxMessage(text string, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -77,8 +77,8 @@ func syntaxMessage(text string, err error) string {
 	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", line, column, syntax.Error())
 }
 
-// newObject reads an object, and reports unknown and repeated members. It returns nil if v is no
-// object. known is nil if every name is allowed.
+// newObject reads an object, and reports unknown and repeated members. It returns nil if v is not
+// an object. known is nil if every name is allowed.
 func newObject(faults *Faults, v *member, known []string) *object {
 	if v.Kind != '{' {
 		faults.add(pathOf(v), "invalid value: want an object, not %s", kind(v))

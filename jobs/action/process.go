@@ -86,7 +86,7 @@ func (p *Process) check(c checker) {
 	}
 	size := 0
 	for i, a := range p.Args {
-		size += len(c.withoutTemplates(a))
+		size += len(c.sample(a, ""))
 		if strings.ContainsRune(a, 0) {
 			c.fault(fmt.Sprintf("$.args[%d]", i), "invalid argument: want no NUL")
 		}
@@ -97,7 +97,7 @@ func (p *Process) check(c checker) {
 	c.limit("$.input", p.Input, "bytes", maxInput)
 }
 
-// ProcessPrefix and the name of an entry stand for a process where other actions have a host.
+// ProcessPrefix and the name of an entry identify a process where other actions have a host.
 const ProcessPrefix = "process:"
 
 func (p *Process) server() (string, error) { return ProcessPrefix + p.Entry, nil }

@@ -23,7 +23,7 @@ type StorageQueue struct {
 	VisibilityTimeout time.Duration
 	// Base64 encodes the text.
 	Base64 bool
-	// Envelope wraps the text as Azure Scheduler did; see EnvelopeAzureScheduler.
+	// Envelope is the envelope of the text; see EnvelopeAzureScheduler.
 	Envelope string
 	// EnvelopeCollection is the job collection that the envelope names; empty means the part of the
 	// job's name before a slash.
@@ -116,7 +116,7 @@ func (q *StorageQueue) check(c checker) {
 	}
 	least := 3
 	if strings.ContainsAny(q.Account, ".:") {
-		least = 1 // a host may be an emulator with rules of its own
+		least = 1 // a host may be an emulator with other rules
 	}
 	if q.Queue != "" && !c.open(q.Queue) && (!storageQueue.MatchString(q.Queue) || len(q.Queue) < least || len(q.Queue) > 63) {
 		c.fault("$.queue", "invalid queue name %q: want 3 to 63 lower-case letters, digits and single hyphens", clip(q.Queue))
@@ -126,7 +126,7 @@ func (q *StorageQueue) check(c checker) {
 	}
 	encoded := q.Message
 	if q.Base64 {
-		encoded = base64.StdEncoding.EncodeToString([]byte(c.withoutTemplates(q.Message)))
+		encoded = base64.StdEncoding.EncodeToString([]byte(c.sample(q.Message, "")))
 	} else if !utf8.ValidString(q.Message) || strings.ContainsFunc(q.Message, notXML) {
 		c.fault("$.message", "invalid text: a message cannot contain control characters; want \"encoding\": \"base64\"")
 	}
@@ -143,7 +143,7 @@ func (q *StorageQueue) check(c checker) {
 	if q.EnvelopeRegion != "" && q.Envelope == "" {
 		c.fault("$.envelope_region", "invalid member: it belongs to an envelope")
 	}
-	if q.KeyProperty != "" && !isJSONObject(c.sampleJSON(q.Message)) {
+	if q.KeyProperty != "" && !isJSONObject(c.sample(q.Message, "0")) {
 		c.fault("$.key_property", "the message is not a JSON object, so that it has no member for the key")
 	}
 }
@@ -154,7 +154,7 @@ func validSAS(text string) bool {
 	return err == nil && values.Get("sig") != "" && !strings.ContainsFunc(strings.TrimSpace(text), func(r rune) bool { return r <= ' ' || r == '#' })
 }
 
-// notXML reports whether XML cannot hold r.
+// notXML reports whether XML cannot contain r.
 func notXML(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
 }

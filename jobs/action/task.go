@@ -14,12 +14,12 @@ const OptionMemory = "memory_in_mb"
 // maxMemoryMB is the largest value of OptionMemory: 1 PiB, as of max_memory_bytes.
 const maxMemoryMB = 1 << 30
 
-// DefaultTaskMemoryMB is OptionMemory where it is not given, in MiB, as in Cloud Foundry.
+// DefaultTaskMemoryMB is the default of OptionMemory in MiB, as in Cloud Foundry.
 const DefaultTaskMemoryMB = 1024
 
 // ApplyTaskOptions applies the options of a task: OptionMemory, or its default, lowers the limit of
-// the entry. All other options have no meaning for a process. The process gets them, as it gets all
-// parameters. The error is a [*Faults].
+// the entry. The other options have no effect; the process gets them with the other parameters. The
+// error is a [*Faults].
 func (p *Process) ApplyTaskOptions(options *parameters.Parameters) error {
 	value, given := options.Member(OptionMemory)
 	if !given || value.Kind == parameters.Null {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
-// Names of variables. T-SQL steps know the first group, too (RunNames).
+// Names of variables. T-SQL steps also have the first group (RunNames).
 const (
 	NameJobName                = "job_name"
 	NameJobID                  = "job_id"
@@ -23,7 +23,8 @@ const (
 	NameJobExecutionCreateTime = "job_execution_create_time"
 	NameTargetGroupName        = "target_group_name"
 
-	// NameServerName and NameDatabaseName are the target; the database is empty for an endpoint.
+	// NameServerName and NameDatabaseName are the server and the database of the target; the
+	// database is empty for an endpoint.
 	NameServerName   = "server_name"
 	NameDatabaseName = "database_name"
 	// NameRunID is another name of job_execution_id.
@@ -38,7 +39,7 @@ const (
 	// NamePayload is the run's parameters as a JSON object.
 	NamePayload = parameters.Payload
 
-	// These describe the failure before, in a step that runs when its predecessors failed.
+	// These names describe the failure before, in a step that runs when its predecessors failed.
 	NameErrorOutcome    = "error.outcome"
 	NameErrorMessage    = "error.message"
 	NameErrorHTTPStatus = "error.http_status"
@@ -66,8 +67,8 @@ var fixedNames = append(RunNames(),
 	NameServerName, NameDatabaseName, NameRunID, NameScheduleID, NameDueAt, NameAttempt, NameIdempotencyKey, NameCallbackURL, NamePayload,
 	NameErrorOutcome, NameErrorMessage, NameErrorHTTPStatus, NameErrorAttempts, NameErrorTarget)
 
-// canonicalName returns the spelling of a name under which Variables are asked for it. Fixed names
-// and prefixes are valid in any case; the path of a parameter and the name of a secret are kept.
+// canonicalName returns the spelling of a name that is passed to Variables. Fixed names and
+// prefixes are valid in any case; the path of a parameter and the name of a secret are kept.
 func canonicalName(name string) (string, bool) {
 	lower := strings.ToLower(name)
 	if slices.Contains(fixedNames, lower) {
@@ -84,7 +85,7 @@ func canonicalName(name string) (string, bool) {
 // Value is the value of a variable.
 type Value struct {
 	text string // of a string: its characters; otherwise JSON
-	json bool   // text is JSON, and no string
+	json bool   // text is JSON, not a string
 
 	hosts []string // patterns of the hosts that may receive a secret; none means any
 }
@@ -92,8 +93,8 @@ type Value struct {
 // Text returns a value that is a string.
 func Text(text string) Value { return Value{text: text} }
 
-// Secret returns the value of a secret that may only be sent to hosts that one of the patterns
-// covers. No pattern means that any host may receive it.
+// Secret returns the value of a secret that may be sent only to hosts that match one of the
+// patterns. Without patterns, any host may receive it.
 func Secret(text string, hosts ...string) Value { return Value{text: text, hosts: hosts} }
 
 // Number returns a value that is a number.
@@ -119,7 +120,7 @@ func (v Value) String() string {
 	return v.text
 }
 
-// JSON returns the value as JSON: a string in quotes, any other value as it is.
+// JSON returns the value as JSON: a string in quotes, any other value unchanged.
 func (v Value) JSON() string {
 	if v.json {
 		return v.text
@@ -127,9 +128,9 @@ func (v Value) JSON() string {
 	return jsontree.Quote(v.text)
 }
 
-// Variables returns the value of the variable with a name, and whether there is one. Expand asks
-// only for names that the definition contains, so that an expensive value is only fetched when it
-// is needed. An error ends the expansion.
+// Variables returns the value of the variable with a name, and whether there is one. Expand calls
+// it only for names in the definition, so that an expensive value is fetched only when it is
+// needed. An error ends the expansion.
 type Variables func(name string) (Value, bool, error)
 
 // Parameter returns the value of a variable payload, param.PATH or payload.PATH. The second result

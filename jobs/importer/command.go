@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -244,7 +245,7 @@ func (r *Result) stepToWrite(job *Job, c *outsideCommand) Step {
 	if c.stdin {
 		what += " with a text on its standard input"
 	}
-	advice := orElse(c.advice, clients[program(name)])
+	advice := cmp.Or(c.advice, clients[program(name)])
 	if advice != "" {
 		advice = " " + advice
 	}

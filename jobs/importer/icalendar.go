@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -165,11 +166,11 @@ func (r *Result) icalSchedules(job *Job, e *icalEvent, zones icalZones, floating
 	}
 	list, problem := zones.times(starts[0])
 	if problem != "" || len(list) != 1 {
-		r.lost(job.Name, "DTSTART", "the schedule is not created: %s", orElse(problem, "want one date and time"))
+		r.lost(job.Name, "DTSTART", "the schedule is not created: %s", cmp.Or(problem, "want one date and time"))
 		return
 	}
 	start := list[0]
-	zone := orElse(start.zone, floating)
+	zone := cmp.Or(start.zone, floating)
 	if start.zone == "" && !start.date {
 		r.note(job.Name, "DTSTART", "it has no zone: %s is taken (--zone)", zone)
 	}
@@ -239,7 +240,7 @@ func (r *Result) icalInstants(job string, e *icalEvent, zones icalZones, floatin
 		}
 		old, problem := zones.times(id)
 		if problem != "" || len(old) != 1 {
-			return dates, orElse(problem, "invalid RECURRENCE-ID")
+			return dates, cmp.Or(problem, "invalid RECURRENCE-ID")
 		}
 		if strings.EqualFold(o.text("STATUS"), "CANCELLED") {
 			replaced = append(replaced, old[0])
@@ -252,7 +253,7 @@ func (r *Result) icalInstants(job string, e *icalEvent, zones icalZones, floatin
 		}
 		now, problem := zones.times(starts[0])
 		if problem != "" || len(now) != 1 {
-			return dates, orElse(problem, "invalid DTSTART")
+			return dates, cmp.Or(problem, "invalid DTSTART")
 		}
 		if len(o.find("RRULE"))+len(o.find("RDATE")) > 0 {
 			r.lost(job, at, "an instant that recurs itself: only its start is kept")

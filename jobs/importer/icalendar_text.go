@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -222,7 +223,7 @@ func (z icalZones) times(p icalProperty) (list []icalTime, problem string) {
 
 // instant returns the instant of a time. A floating time is in the zone floating.
 func (t icalTime) instant(floating string) (time.Time, error) {
-	location, err := schedule.LoadZone(orElse(t.zone, floating))
+	location, err := schedule.LoadZone(cmp.Or(t.zone, floating))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -236,7 +237,7 @@ func (t icalTime) in(zone, floating string) (string, error) {
 		return t.wall.Format("20060102"), nil
 	case zone == "UTC" && t.zone == "UTC":
 		return t.wall.Format("20060102T150405Z"), nil
-	case orElse(t.zone, floating) == zone:
+	case cmp.Or(t.zone, floating) == zone:
 		return t.wall.Format("20060102T150405"), nil
 	}
 	at, err := t.instant(floating)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 // names are the names of a list whose elements are only added. They are compared in any case, as
@@ -54,4 +56,14 @@ func oneCase(text string) string {
 			}
 		}
 	}, text)
+}
+
+// Zone returns the IANA zone of an IANA name or of a Windows name in any case, such as SQL Server's
+// CURRENT_TIMEZONE_ID() returns (D-Z1). The error is a *schedule.Error.
+func Zone(name string) (string, error) {
+	zone, err := schedule.LoadZone(name)
+	if err != nil {
+		return "", err
+	}
+	return zone.String(), nil
 }

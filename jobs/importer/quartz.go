@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -103,7 +104,7 @@ func (r *Result) quartzJob(q *QuartzJob) {
 	short := class[strings.LastIndexAny(class, ".+")+1:]
 	step, _ := cut(strings.TrimSpace(short), maxName-8)
 	job.Steps = append(job.Steps, r.commandStep(&job, outsideCommand{
-		variable: noVariable, element: "JOB_CLASS_NAME", where: "This job of Quartz", step: orElse(step, "job"), what: "the class " + orElse(strings.TrimSpace(class), "without a name"),
+		variable: noVariable, element: "JOB_CLASS_NAME", where: "This job of Quartz", step: cmp.Or(step, "job"), what: "the class " + cmp.Or(strings.TrimSpace(class), "without a name"),
 	}))
 	r.quartzData(job.Name, "JOB_DATA", q.Data)
 	if q.UpdateData {

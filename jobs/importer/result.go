@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -511,7 +512,7 @@ func (r *Result) scriptJob(b *strings.Builder, j *Job, findings []Finding) {
 	for _, s := range j.Steps {
 		c := text(call("jobs.sp_add_jobstep"), "step_name", s.Name)
 		c.Optional("command_type", string(s.Type))
-		text(c, "command", orElse(s.Command, orElse(s.Proposal, "write here T-SQL that does the same")))
+		text(c, "command", cmp.Or(s.Command, cmp.Or(s.Proposal, "write here T-SQL that does the same")))
 		if s.TargetGroup.Name != "" {
 			text(c, "target_group_name", s.TargetGroup.Name)
 		}
@@ -573,11 +574,4 @@ func afterList(names []string) string {
 		return ""
 	}
 	return string(text)
-}
-
-func orElse(text, absent string) string {
-	if text == "" {
-		return absent
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -178,7 +179,7 @@ func (r *Result) taskSettings(job string, e *element) taskSettings {
 		s.overlap = "Skip"
 		r.changed(job, "Settings.MultipleInstancesPolicy", "it is none of Parallel, Queue, IgnoreNew, StopExisting: IgnoreNew is taken")
 	}
-	s.timeout = r.taskTimeLimit(job, orElse(e.takeText("ExecutionTimeLimit"), "PT72H"))
+	s.timeout = r.taskTimeLimit(job, cmp.Or(e.takeText("ExecutionTimeLimit"), "PT72H"))
 	if restart := e.take("RestartOnFailure"); restart != nil {
 		count, err := strconv.Atoi(restart.takeText("Count"))
 		seconds, ok := isoduration.ParseSeconds(restart.takeText("Interval"))
@@ -415,7 +416,7 @@ func (r *Result) taskTrigger(job *Job, e *element, at string, s taskSettings) {
 	case t.duration > 0:
 		r.note(job.Name, at+".Repetition", "it never pauses here; Task Scheduler's may, for an hour in the night when clocks are set back")
 	}
-	name := orElse(e.attrs["id"], taskScheduleName(t))
+	name := cmp.Or(e.attrs["id"], taskScheduleName(t))
 	var list []Schedule
 	for _, rule := range rules {
 		list = append(list, Schedule{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/rollout"
@@ -468,7 +469,7 @@ func (c *checker) readPlan(text, path string) *rollout.Plan {
 	switch {
 	case errors.As(err, &all):
 		for _, f := range all {
-			c.fail(join(path, f.Path), "%s", f.Message)
+			c.fail(jsontree.Join(path, f.Path), "%s", f.Message)
 		}
 	case err != nil:
 		c.fail(path, "%v", err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/jsontree"
 )
 
 // Compare returns the paths of the fields in which two objects of a kind differ; none if they are
@@ -30,11 +32,11 @@ func compareNodes(a, b *node, path string, paths *[]string) {
 		*paths = append(*paths, path)
 	case a.kind == kindMap:
 		for i, k := range a.keys {
-			compareNodes(a.values[i], b.get(k.text), join(path, k.text), paths)
+			compareNodes(a.values[i], b.get(k.text), jsontree.Join(path, k.text), paths)
 		}
 		for _, k := range b.keys {
 			if a.get(k.text) == nil {
-				*paths = append(*paths, join(path, k.text))
+				*paths = append(*paths, jsontree.Join(path, k.text))
 			}
 		}
 	case a.kind == kindSeq:

@@ -199,13 +199,6 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
 // model decodes a mapping into a struct. Others are names that the caller has read.
 func (d *decoder) model(n *node, v reflect.Value, path string, others []string) {
 	setDefaults(v)
@@ -240,11 +233,11 @@ func (d *decoder) model(n *node, v reflect.Value, path string, others []string) 
 		r := all[at]
 		if n.values[i].kind == kindNull {
 			if r.required || r.one != "" {
-				d.fail(n.values[i], join(path, r.name), "a value is missing")
+				d.fail(n.values[i], jsontree.Join(path, r.name), "a value is missing")
 			}
 			continue
 		}
-		d.value(n.values[i], v.FieldByIndex(r.index), join(path, r.name), r)
+		d.value(n.values[i], v.FieldByIndex(r.index), jsontree.Join(path, r.name), r)
 		if r.one != "" {
 			given[r.one] = append(given[r.one], r.name)
 		}
@@ -506,7 +499,7 @@ func (d *decoder) writeJSON(b *bytes.Buffer, n *node, path string) bool {
 			}
 			b.Write(jsonText(n.keys[i].text))
 			b.WriteByte(':')
-			if !d.writeJSON(b, v, join(path, n.keys[i].text)) {
+			if !d.writeJSON(b, v, jsontree.Join(path, n.keys[i].text)) {
 				return false
 			}
 		}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -153,7 +154,7 @@ func writeMap(b *strings.Builder, n *node, indent string) {
 		if i > 0 {
 			b.WriteString(indent)
 		}
-		b.WriteString(key(n.keys[i].text))
+		b.WriteString(scalar(n.keys[i].text))
 		b.WriteByte(':')
 		writeValue(b, v, indent, indent+"  ")
 	}
@@ -186,10 +187,7 @@ func writeItem(b *strings.Builder, n *node, indent string) {
 		writeMap(b, n, indent+"  ")
 	case n.kind == kindText && isBlock(n.text):
 		writeBlock(b, n.text, indent)
-	case n.kind == kindSeq && len(n.values) > 0:
-		// A list in a list is rare: in one line.
-		b.WriteString(" " + flow(n) + "\n")
-	default:
+	default: // also a list in a list, which is rare
 		b.WriteString(" " + flow(n) + "\n")
 	}
 }
@@ -223,7 +221,7 @@ func flow(n *node) string {
 			part = quoted(v.text)
 		}
 		if n.kind == kindMap {
-			k := key(n.keys[i].text)
+			k := scalar(n.keys[i].text)
 			if strings.ContainsAny(k, ",[]{}") && !strings.HasPrefix(k, `"`) {
 				k = quoted(n.keys[i].text)
 			}
@@ -236,8 +234,6 @@ func flow(n *node) string {
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
-
-func key(s string) string { return scalar(s) }
 
 // safe are the texts that need no quotes in any version of YAML, apart from the words below.
 var safe = regexp.MustCompile(`^[A-Za-z_$/][A-Za-z0-9_./@$()=;+*%&?!:-]*( [A-Za-z0-9_./@$()=;+%?:-][A-Za-z0-9_./@$()=;+*%&?!:-]*)*$`)
@@ -269,22 +265,17 @@ func quoted(s string) string {
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r <= 0xFF && !unicode.IsPrint(r):
-			b.WriteString(`\x` + hex(r, 2))
+			fmt.Fprintf(&b, `\x%02x`, r)
 		case r <= 0xFFFF && (!unicode.IsPrint(r) || r == 0xFEFF):
-			b.WriteString(`\u` + hex(r, 4))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		case !unicode.IsPrint(r):
-			b.WriteString(`\U` + hex(r, 8))
+			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func hex(r rune, digits int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", digits-len(s)) + s
 }
 
 // isBlock reports whether a text is written as a literal block: it has several lines, and a block

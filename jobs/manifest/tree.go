@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -77,6 +78,9 @@ func (t *tree) unused(folder, name, ext string) string {
 	}
 }
 
+// reserved matches an empty name, and those of devices of Windows, with any extension.
+var reserved = regexp.MustCompile(`^(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])?(?:\..*)?$`)
+
 // FileName makes the name of a file that all systems take, without an extension.
 func FileName(name string) string {
 	var b strings.Builder
@@ -92,8 +96,7 @@ func FileName(name string) string {
 		}
 	}
 	clean := strings.TrimRight(b.String(), "-.")
-	switch strings.ToUpper(clean) {
-	case "", "CON", "PRN", "AUX", "NUL", "COM1", "LPT1":
+	if reserved.MatchString(clean) {
 		return "object-" + clean
 	}
 	return clean

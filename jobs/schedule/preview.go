@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
@@ -248,4 +249,22 @@ func ErrorJSON(err error) any {
 	return struct {
 		Errors []Fault `json:"errors"`
 	}{all.Faults}
+}
+
+// ErrorTexts returns the errors of a stored definition, a sentence each. stored is the JSON of
+// [ErrorJSON].
+func ErrorTexts(stored json.RawMessage) (texts []string) {
+	var v struct {
+		Errors []struct {
+			Path, Message string
+			Value         json.RawMessage
+		}
+	}
+	if len(stored) == 0 || json.Unmarshal(stored, &v) != nil {
+		return nil
+	}
+	for _, e := range v.Errors {
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s is %s: %s", e.Path, e.Value, e.Message)))
+	}
+	return texts
 }

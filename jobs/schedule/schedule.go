@@ -1,6 +1,10 @@
 package schedule
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"sync"
 	"time"
 )
 
@@ -50,3 +54,60 @@ func Preview(s Schedule, after time.Time, n int) []time.Time {
 // MaxMissed is the largest number of missed instants that one call of Recover handles. A schedule
 // of every minute misses as many in a week.
 const MaxMissed = 10_000
+
+// engineVersion must be raised when the due instants of an existing specification can change.
+const engineVersion = "2"
+
+// engineFrom and engineUntil bound the changes of zones that Engine includes in its digest. Changes
+// after the last listed one follow from the zone's last rule, which already applies to the years
+// before.
+var (
+	engineFrom  = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	engineUntil = time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// Engine returns a text that identifies everything except the specification that affects due
+// instants in a zone: the version of this package, and a digest of the rules of all zones on this
+// machine. Equal texts mean equal results. The text changes after an update of the zone data, and
+// stored due instants are computed again (D-Z1).
+var Engine = sync.OnceValue(func() string {
+	hash := sha256.New()
+	var number [8]byte
+	for _, name := range Zones() {
+		hash.Write([]byte(name))
+		zone, err := LoadZone(name)
+		if err != nil {
+			continue // an abbreviation, or a zone missing on this machine
+		}
+		for at := engineFrom; !at.IsZero() && at.Before(engineUntil); {
+			_, offset := at.In(zone).Zone()
+			binary.BigEndian.PutUint64(number[:], uint64(at.Unix()))
+			hash.Write(number[:])
+			binary.BigEndian.PutUint64(number[:], uint64(int64(offset)))
+			hash.Write(number[:])
+			_, at = at.In(zone).ZoneBounds()
+		}
+	}
+	return "jobs/schedule " + engineVersion + ", zones " + hex.EncodeToString(hash.Sum(nil)[:6])
+})
+
+// Delay returns the jitter of one run (D-P4): the time from its due instant to its start. The delay
+// depends only on the schedule's id and the instant. It is at most limit, and shorter than the
+// distance to the next due instant. A zero next means there is none. The due instant itself does
+// not change.
+func Delay(id string, due, next time.Time, limit time.Duration) time.Duration {
+	if !next.IsZero() {
+		limit = min(limit, next.Sub(due)-time.Millisecond)
+	}
+	if limit < time.Millisecond {
+		return 0
+	}
+	hash := sha256.New()
+	var instant [8]byte
+	binary.BigEndian.PutUint64(instant[:], uint64(due.Unix()))
+	hash.Write(instant[:])
+	hash.Write([]byte(id))
+	n := binary.BigEndian.Uint64(hash.Sum(nil))
+	// Whole milliseconds from 0 to limit, both included.
+	return time.Duration(n%(uint64(limit/time.Millisecond)+1)) * time.Millisecond
+}

@@ -66,6 +66,7 @@ BEGIN
         lifecycle         NVARCHAR(50) NOT NULL,
         create_time       DATETIME2(7) NOT NULL,
         resolved_at       DATETIME2(7) NULL,
+        targets           INT NULL, -- NULL: see step_executions
         command_type      NVARCHAR(50) NOT NULL,
         due               INT NOT NULL,
         first_due_at      DATETIME2(7) NULL,
@@ -204,12 +205,12 @@ BEGIN
     -- IX_target_executions_waiting, which contain what waits, and nothing of the history. Runs that are not listed need no numbers but
     -- why they wait, so that their part does not grow with their targets.
     INSERT INTO @steps (
-        step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, command_type, due, first_due_at, retrying, held,
-        held_from, held_until, next_attempt_at, callbacks, retry_message
+        step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, targets, command_type, due, first_due_at, retrying,
+        held, held_from, held_until, next_attempt_at, callbacks, retry_message
     )
     SELECT
-        s.step_execution_id, s.execution_id, s.step_id, s.lifecycle, s.create_time, s.resolved_at, c.command_type, d.due, d.first_due_at,
-        d.retrying, d.held, u.held_from, u.held_until, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
+        s.step_execution_id, s.execution_id, s.step_id, s.lifecycle, s.create_time, s.resolved_at, s.targets, c.command_type, d.due,
+        d.first_due_at, d.retrying, d.held, u.held_from, u.held_until, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
         CASE WHEN s.lifecycle = N'WaitingForRetry' THEN LEFT(s.last_message, 400) ELSE q.message END
     FROM (
         SELECT r.execution_id, 2147483647 AS counted
@@ -371,7 +372,12 @@ BEGIN
     LEFT JOIN @steps AS f ON f.execution_id = r.execution_id AND f.step_id = w.step_id
     OUTER APPLY (
         SELECT
-            (SELECT COUNT(*) FROM jobs_internal.target_executions AS t WHERE t.step_execution_id = f.step_execution_id) AS targets,
+            COALESCE(f.targets, (
+                SELECT COUNT(*)
+                FROM jobs_internal.target_executions AS t
+                WHERE t.step_execution_id = f.step_execution_id
+                    AND f.targets IS NULL
+            )) AS targets,
             (
                 SELECT COUNT(*)
                 FROM jobs_internal.target_executions AS t

@@ -2,7 +2,8 @@
 -- all lists of the roll-out's own run, each once; of an undo, those of the roll-out that is undone, in reverse order. A target that no wave
 -- selects stays in wave 0: the roll-out leaves it out.
 --
--- Cost: @slice targets that are written; a slice of a wave reads the targets that have none yet, to put them in order.
+-- Cost: @slice targets that are written. A slice of a wave also reads and sorts all targets that have no wave yet: no index has the order
+-- by name, by tag or by chance. So a plan costs (targets / @slice) times the targets of one roll-out; other runs advance between slices.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out, and added its waves.

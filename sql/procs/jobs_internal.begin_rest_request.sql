@@ -36,7 +36,9 @@ BEGIN
     EXECUTE jobs_internal.check_job_agent;
     IF @request IS NULL
         RETURN 0;
-    -- delivered is in no index, so that the lock is on the clustered key, where equal requests look for it.
+    -- delivered is in no index, so that the lock is on the clustered key, where equal requests look for it. If there is none, the lock is
+    -- on the gap around it. Only requests insert there, one row each, so another one waits for the transaction of one change at most. As
+    -- both ask for U before they insert, this is no deadlock. finish_request deletes old rows by READPAST.
     SELECT
         @created_at = q.created_at,
         @delivered = q.delivered,

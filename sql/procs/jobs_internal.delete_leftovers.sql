@@ -155,7 +155,8 @@ BEGIN
         END
         ELSE
         BEGIN
-            -- Versions, schedules and limits are deleted with the job.
+            -- Schedules and limits are deleted with the job. What may be many rows is deleted before: ten thousand skipped instants, or a
+            -- thousand versions, would be rows of one statement, whose locks become one on the table.
             SET @job_id = (
                 SELECT TOP (1) j.job_id
                 FROM jobs_internal.jobs AS j
@@ -165,23 +166,43 @@ BEGIN
             SET @rows = 0;
             IF @job_id IS NOT NULL
             BEGIN
-                DELETE s
-                FROM jobs_internal.job_steps AS s
-                WHERE s.job_id = @job_id;
-                SET @rows = @rows + @@ROWCOUNT;
-                DELETE c
-                FROM jobs_internal.step_commands AS c
-                WHERE c.job_id = @job_id;
-                SET @rows = @rows + @@ROWCOUNT;
-                DELETE k
-                FROM jobs_internal.secrets AS k
-                WHERE k.job_id = @job_id
-                    AND k.job_id IS NOT NULL;
-                SET @rows = @rows + @@ROWCOUNT;
-                DELETE j
-                FROM jobs_internal.jobs AS j
-                WHERE j.job_id = @job_id;
-                SET @rows = @rows + 1;
+                DELETE TOP (@batch_size) k
+                FROM jobs_internal.schedule_skips AS k
+                WHERE k.job_id = @job_id;
+                SET @rows = @@ROWCOUNT;
+                IF @rows = 0
+                BEGIN
+                    DELETE TOP (@batch_size) s
+                    FROM jobs_internal.job_steps AS s
+                    WHERE s.job_id = @job_id;
+                    SET @rows = @@ROWCOUNT;
+                END;
+                IF @rows = 0
+                BEGIN
+                    DELETE TOP (@batch_size) c
+                    FROM jobs_internal.step_commands AS c
+                    WHERE c.job_id = @job_id;
+                    SET @rows = @@ROWCOUNT;
+                END;
+                IF @rows = 0
+                BEGIN
+                    DELETE TOP (@batch_size) v
+                    FROM jobs_internal.job_versions AS v
+                    WHERE v.job_id = @job_id;
+                    SET @rows = @@ROWCOUNT;
+                END;
+                IF @rows = 0
+                BEGIN
+                    DELETE k
+                    FROM jobs_internal.secrets AS k
+                    WHERE k.job_id = @job_id
+                        AND k.job_id IS NOT NULL;
+                    SET @rows = @@ROWCOUNT;
+                    DELETE j
+                    FROM jobs_internal.jobs AS j
+                    WHERE j.job_id = @job_id;
+                    SET @rows = @rows + 1;
+                END;
             END;
             -- Plan: the first key of IX_questions_expires_at.
             SET @question_id = NULL;

@@ -31,6 +31,7 @@ BEGIN
     DECLARE @large BIGINT; -- a run with more
     DECLARE @first BIGINT; -- a run whose attempts were read
     DECLARE @cut BIGINT; -- the first run that is left to the next pass; NULL: none
+    DECLARE @read INT;
     DECLARE @days INT;
     DECLARE @schedule_id BIGINT;
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
@@ -98,6 +99,7 @@ BEGIN
             OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.schedule_id = e.schedule_id) -- the schedule was deleted
         )
     ORDER BY e.execution_id;
+    SET @read = @@ROWCOUNT;
 
     -- Few targets may have many attempts. So the attempts of the other runs are counted before they are looked up, in the order of the
     -- runs, until there are more than one pass reads. Plan: per run a range of IX_task_executions_execution_id, @most + 1 keys together,
@@ -270,7 +272,9 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = w.schedule_id);
     IF NOT EXISTS (SELECT 1 FROM @ended)
         RETURN 0;
-    IF @cut IS NOT NULL
+    -- Of many runs that ended together, such as those of all schedules that were due at midnight, the others are next. Otherwise each
+    -- hundred of them would wait for the next poll of an agent.
+    IF @cut IS NOT NULL OR @read = 100
         SET @more = 1;
 
     UPDATE s

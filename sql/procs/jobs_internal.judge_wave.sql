@@ -71,11 +71,13 @@ BEGIN
         ) AS d;
         SET @median = (SELECT d.milliseconds FROM @durations AS d WHERE d.turn = (SELECT (COUNT(*) + 1) / 2 FROM @durations));
         DELETE FROM @durations;
-        -- Plan: the ended runs of the job, from the latest one on, and a range of IX_target_executions_execution_id each.
+        -- Plan: the ended runs of the job, from the latest one on, and the start of a range of IX_target_executions_execution_id each.
+        -- No index has the order of one list of them all (the latest run first, but its first target first), so SQL Server would read all
+        -- targets and sort them. The own run of an earlier roll-out has only targets that were Skipped.
         INSERT INTO @durations (milliseconds, turn)
         SELECT d.milliseconds, ROW_NUMBER() OVER (ORDER BY d.milliseconds)
         FROM (
-            SELECT TOP (1000) DATEDIFF_BIG(MILLISECOND, t.start_time, t.end_time) AS milliseconds
+            SELECT TOP (1000) t.milliseconds
             FROM (
                 SELECT TOP (20) o.execution_id
                 FROM jobs_internal.job_executions AS e
@@ -86,9 +88,16 @@ BEGIN
                     AND o.mode IS NULL -- trials and preflights take another time
                 ORDER BY o.create_time DESC
             ) AS o
-            INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = o.execution_id
-            WHERE t.lifecycle = N'Succeeded'
-            ORDER BY t.execution_id DESC, t.step_execution_id, t.target_execution_id
+            CROSS APPLY (
+                SELECT TOP (1000)
+                    DATEDIFF_BIG(MILLISECOND, x.start_time, x.end_time) AS milliseconds, x.step_execution_id, x.target_execution_id
+                FROM jobs_internal.target_executions AS x
+                WHERE x.execution_id = o.execution_id
+                    AND x.lifecycle = N'Succeeded'
+                    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = o.execution_id)
+                ORDER BY x.step_execution_id, x.target_execution_id
+            ) AS t
+            ORDER BY o.execution_id DESC, t.step_execution_id, t.target_execution_id
         ) AS d;
         SET @usual = (SELECT d.milliseconds FROM @durations AS d WHERE d.turn = (SELECT (COUNT(*) + 1) / 2 FROM @durations));
     END;

@@ -27,29 +27,37 @@ BEGIN
     DECLARE @targets TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY, held_by BIGINT NOT NULL);
 
     SET @more = 0;
-    -- The rows of pauses that have ended stay until the night's upkeep. Plan: IX_target_pauses_resumed_at, IX_target_pauses_ends_at, and a
-    -- key of IX_target_executions_held_by for each.
-    WITH over_pauses AS (
-        SELECT p.pause_id
-        FROM jobs_internal.target_pauses AS p
-        WHERE p.resumed_at IS NOT NULL
-        UNION ALL
-        SELECT p.pause_id
-        FROM jobs_internal.target_pauses AS p
-        WHERE p.ends_at IS NOT NULL
-            AND p.ends_at <= @now
-            AND p.resumed_at IS NULL
-    )
-    INSERT INTO @ended (held_by)
-    SELECT TOP (@slice) -o.pause_id
-    FROM over_pauses AS o
-    WHERE EXISTS (
+    -- The rows of pauses that have ended stay until the night's upkeep, a hundred thousand if a fleet was paused. They are read only
+    -- while a pause holds something. Plan: the first key of IX_target_executions_held_by; then IX_target_pauses_resumed_at,
+    -- IX_target_pauses_ends_at, and a key of the first index for each.
+    IF EXISTS (
         SELECT 1
         FROM jobs_internal.target_executions AS t
-        WHERE t.held_by = -o.pause_id
-            AND t.held_by IS NOT NULL
+        WHERE t.held_by IS NOT NULL
+            AND t.held_by < 0
             AND t.next_attempt_at IS NOT NULL
-    );
+    )
+        WITH over_pauses AS (
+            SELECT p.pause_id
+            FROM jobs_internal.target_pauses AS p
+            WHERE p.resumed_at IS NOT NULL
+            UNION ALL
+            SELECT p.pause_id
+            FROM jobs_internal.target_pauses AS p
+            WHERE p.ends_at IS NOT NULL
+                AND p.ends_at <= @now
+                AND p.resumed_at IS NULL
+        )
+        INSERT INTO @ended (held_by)
+        SELECT TOP (@slice) -o.pause_id
+        FROM over_pauses AS o
+        WHERE EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.held_by = -o.pause_id
+                AND t.held_by IS NOT NULL
+                AND t.next_attempt_at IS NOT NULL
+        );
     -- What a window holds that is open now; and once what each holds, when windows or tags have changed. A target that is held again keeps
     -- its id, so the second one goes on after the last id. An answer is asked for as long as it holds something.
     SELECT @revision = v.revision

@@ -4,12 +4,14 @@
 --
 -- The run has the parameters of the job's own schedule (jobs.sp_add_job): the defaults that the job declares. A job without steps, or one
 -- whose parameters are not complete, does not start: the events are recorded as skipped (I10). Neither does one that is to run where
--- the upstream jobs succeeded, if one of them succeeded nowhere, or if one of their runs was purged.
+-- the upstream jobs succeeded, if one of them succeeded nowhere, or if one of their runs was purged. While another transaction holds one of
+-- these runs, such as a purge that has not been committed, the job does not start: the run would go on with targets that are being deleted.
 --
 -- Parameters:
 --   @slice  Maximum number of triggers that it reads, at least 1; the next pass starts the others.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the jobs (U), skipping locked rows; inserts into job_executions; trigger_events (X).
+-- Locks:     the jobs (U), skipping locked rows; runs of upstream jobs (U), skipping locked rows; inserts into job_executions;
+--            trigger_events (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_triggered_runs
@@ -41,6 +43,16 @@ BEGIN
         payload_id       BIGINT NULL,
         fault            NVARCHAR(2048) NULL -- why the events are skipped
     );
+    -- The events that are used by runs on the databases where the upstream jobs succeeded, and their runs.
+    DECLARE @used TABLE (
+        job_id          UNIQUEIDENTIFIER NOT NULL,
+        event_id        BIGINT NOT NULL,
+        upstream_job_id UNIQUEIDENTIFIER NOT NULL,
+        execution_id    BIGINT NOT NULL,
+        PRIMARY KEY (job_id, event_id)
+    );
+    DECLARE @wanted_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @created TABLE (execution_id BIGINT NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
 
     -- Only passes change events, so they wait for nobody. Rows: @slice, as below.
@@ -104,19 +116,37 @@ BEGIN
         ORDER BY v.first_event
     ) AS o
     INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = o.trigger_id;
-    -- Steps count their targets, so none of these is read.
-    -- plan: at most 100 events for each upstream job of a trigger, per event one key of PK_job_executions and the steps of the run
     IF EXISTS (SELECT 1 FROM @next AS n WHERE n.on_succeeded = 1)
-        WITH used AS (
-            SELECT n.job_id, e.upstream_job_id, e.upstream_execution_id
-            FROM @next AS n
-            INNER JOIN jobs_internal.trigger_events AS e ON e.job_id = n.job_id AND e.trigger_id = n.trigger_id
-            WHERE n.on_succeeded = 1
-                AND e.is_waiting = 1
-                AND e.generation = n.generation
-                AND (n.upstreams > 1 OR e.event_id = n.first_event)
-        ),
-        runs AS (
+    BEGIN
+        -- plan: at most 100 events for each upstream job of a trigger, per event one key of PK_job_executions and the steps of the run
+        INSERT INTO @used (job_id, event_id, upstream_job_id, execution_id)
+        SELECT n.job_id, e.event_id, e.upstream_job_id, e.upstream_execution_id
+        FROM @next AS n
+        INNER JOIN jobs_internal.trigger_events AS e ON e.job_id = n.job_id AND e.trigger_id = n.trigger_id
+        WHERE n.on_succeeded = 1
+            AND e.is_waiting = 1
+            AND e.generation = n.generation
+            AND (n.upstreams > 1 OR e.event_id = n.first_event);
+        INSERT INTO @wanted_runs (execution_id)
+        SELECT DISTINCT u.execution_id
+        FROM @used AS u;
+        -- A purge that comes later finds the run that is created here, which keeps what it needs (jobs_internal.deletable_runs).
+        -- allow_overlap is in no index, so that the locks are on the clustered keys.
+        INSERT INTO @locked_runs (execution_id, allow_overlap)
+        SELECT r.execution_id, r.allow_overlap
+        FROM @wanted_runs AS w
+        INNER LOOP JOIN jobs_internal.job_executions AS r WITH (UPDLOCK, READPAST, ROWLOCK) ON r.execution_id = w.execution_id;
+        DELETE n
+        FROM @next AS n
+        WHERE EXISTS (
+            SELECT 1
+            FROM @used AS u
+            INNER JOIN jobs_internal.job_executions AS r ON r.execution_id = u.execution_id
+            WHERE u.job_id = n.job_id
+                AND NOT EXISTS (SELECT 1 FROM @locked_runs AS l WHERE l.execution_id = u.execution_id)
+        );
+        -- Steps count their targets, so none of these is read.
+        WITH runs AS (
             SELECT
                 u.job_id,
                 u.upstream_job_id,
@@ -131,8 +161,8 @@ BEGIN
                     ) THEN 1
                     ELSE 0
                 END AS has_succeeded
-            FROM used AS u
-            LEFT JOIN jobs_internal.job_executions AS r ON r.execution_id = u.upstream_execution_id
+            FROM @used AS u
+            LEFT JOIN jobs_internal.job_executions AS r ON r.execution_id = u.execution_id
         ),
         upstreams AS (
             SELECT v.job_id, MAX(v.is_purged) AS is_purged, MAX(v.has_succeeded) AS has_succeeded
@@ -153,6 +183,7 @@ BEGIN
         INNER JOIN verdicts AS v ON v.job_id = n.job_id
         WHERE n.fault IS NULL
             AND (v.is_purged = 1 OR v.has_succeeded = 0);
+    END;
 
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, payload_id, upstream_runs, last_message

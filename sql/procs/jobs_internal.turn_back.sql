@@ -48,7 +48,8 @@ BEGIN
         WHERE t.ended_at IS NULL
             AND t.expires_at > DATEADD(SECOND, COALESCE(t.lease_seconds, 60) + 5, @now);
 
-    -- Plan: ranges of IX_target_executions_next_attempt_at and IX_step_executions_due.
+    -- Plan: a scan of IX_target_executions_due, which has what waits, with a sort: first attempts have no deadline, so they are not in
+    -- IX_target_executions_next_attempt_at. A range of IX_step_executions_due.
     INSERT INTO @due_targets (target_execution_id)
     SELECT TOP (@slice) t.target_execution_id
     FROM jobs_internal.target_executions AS t

@@ -28,36 +28,26 @@ BEGIN
     DECLARE @complete BIT;
     DECLARE @lists TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
-        job_id            UNIQUEIDENTIFIER NOT NULL,
+        current_version   INT NOT NULL,
         written           INT NOT NULL,
         served            INT NOT NULL -- slices in this call
     );
-    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
-    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @ended TABLE (
         task_id BIGINT NOT NULL,
         part    INT NOT NULL,
         PRIMARY KEY (task_id, part)
     );
 
-    INSERT INTO @lists (step_execution_id, job_id, written, served)
-    SELECT TOP (200) l.step_execution_id, l.job_id, l.written, 0
+    -- The jobs are locked in the statement that picks the lists, so that lists of a locked job take no place of others, however many its
+    -- runs are. current_version is in no index, so that the locks are on the clustered keys. READPAST never waits, so their order does not
+    -- matter. Plan: the lists, which are few, in their order; per list one key of PK_jobs, until there are 200.
+    INSERT INTO @lists (step_execution_id, current_version, written, served)
+    SELECT TOP (200) l.step_execution_id, j.current_version, l.written, 0
     FROM jobs_internal.step_lists AS l
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = l.job_id
     ORDER BY l.written, l.step_execution_id;
     IF @@ROWCOUNT > 0
     BEGIN
-        INSERT INTO @wanted_jobs (job_id)
-        SELECT DISTINCT l.job_id
-        FROM @lists AS l;
-        -- current_version is in no index, so that the lock is on the clustered key.
-        INSERT INTO @jobs (job_id, current_version)
-        SELECT j.job_id, j.current_version
-        FROM @wanted_jobs AS w
-        INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
-        DELETE l
-        FROM @lists AS l
-        WHERE NOT EXISTS (SELECT 1 FROM @jobs AS j WHERE j.job_id = l.job_id);
-
         WHILE @room > 0 AND EXISTS (SELECT 1 FROM @lists AS l)
         BEGIN
             SELECT TOP (1) @step_execution_id = l.step_execution_id

@@ -13,8 +13,8 @@
 --   @request   See jobs_internal.begin_rest_request.
 --   @note      Text of the entry in the action log.
 -- Called by: members of the role jobs_author.
--- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), runs of the schedule that have not begun (X)
---            and their tasks (S).
+-- Locks:     the request (U, X), the job (U), the schedule (U, X), the stored parameters (S), the targets of runs of the schedule that have
+--            not begun (U), skipping locked rows, and these runs (X).
 -- Returns:   one row: result (JSON object: job, schedules), replayed, answer.
 -- Throws:
 --   50090 an argument is missing or out of range.
@@ -49,6 +49,13 @@ BEGIN
     DECLARE @log NVARCHAR(40);
     DECLARE @cause NVARCHAR(20);
     DECLARE @early NVARCHAR(MAX); -- the runs of which no attempt was claimed, with commas between them; NULL: none
+    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @targets TABLE (
+        execution_id        BIGINT NOT NULL,
+        target_execution_id BIGINT NOT NULL,
+        PRIMARY KEY (execution_id, target_execution_id)
+    );
+    DECLARE @locked TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY, attempts INT NOT NULL);
 
     IF DATALENGTH(@tenant) > 256
         THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
@@ -160,19 +167,48 @@ BEGIN
     END;
 
     -- A run of which no agent has claimed an attempt (it may wait for a limit of its endpoint) is canceled below, and made anew with the
-    -- next firing. Plan: IX_job_executions_active_schedule_id; IX_task_executions_execution_id has all columns.
+    -- next firing. Its targets are locked before, so that no claim comes between this check and the commit: then the request would be sent
+    -- twice. A run of which a target is locked is being claimed now. A run without targets gets none meanwhile, because a list is written
+    -- under the job's lock only. attempts is in no index, so that the locks are on the clustered keys, where claims look for them.
+    -- Plan: IX_job_executions_active_schedule_id, and per run a range of IX_target_executions_execution_id;
+    -- IX_task_executions_execution_id has all columns.
+    INSERT INTO @runs (execution_id)
+    SELECT e.execution_id
+    FROM jobs_internal.job_executions AS e
+    WHERE e.schedule_id = @schedule_id
+        AND e.is_active = 1
+        AND e.schedule_id IS NOT NULL
+        AND e.stop_requested_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.task_executions AS k
+            WHERE k.execution_id = e.execution_id
+                AND k.target_execution_id IS NOT NULL
+        );
+    -- reads: the endpoint of each run
+    INSERT INTO @targets (execution_id, target_execution_id)
+    SELECT t.execution_id, t.target_execution_id
+    FROM @runs AS r
+    INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id;
+    INSERT INTO @locked (target_execution_id, attempts)
+    SELECT t.target_execution_id, t.attempts
+    FROM @targets AS w
+    INNER LOOP JOIN jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK) ON t.target_execution_id = w.target_execution_id;
+    -- reads: the endpoint of each run
     SET @early = (
-        SELECT STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
-        FROM jobs_internal.job_executions AS e
-        WHERE e.schedule_id = @schedule_id
-            AND e.is_active = 1
-            AND e.schedule_id IS NOT NULL
-            AND e.stop_requested_at IS NULL
+        SELECT STRING_AGG(CAST(r.execution_id AS NVARCHAR(MAX)), N',')
+        FROM @runs AS r
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.task_executions AS k
+            WHERE k.execution_id = r.execution_id
+                AND k.target_execution_id IS NOT NULL
+        )
             AND NOT EXISTS (
                 SELECT 1
-                FROM jobs_internal.task_executions AS k
-                WHERE k.execution_id = e.execution_id
-                    AND k.target_execution_id IS NOT NULL
+                FROM @targets AS t
+                WHERE t.execution_id = r.execution_id
+                    AND NOT EXISTS (SELECT 1 FROM @locked AS l WHERE l.target_execution_id = t.target_execution_id)
             )
     );
     IF @early IS NOT NULL AND @restart = 0 AND @enabled = 1

@@ -22,28 +22,33 @@ SELECT
     t.database_name,
     r.job_execution_id,
     r.job_name,
-    r.step_id,
-    CASE WHEN r.lifecycle = N'WaitingForCallback' THEN N'InProgress' ELSE r.lifecycle END AS lifecycle,
+    o.step_id,
+    CASE WHEN o.lifecycle = N'WaitingForCallback' THEN N'InProgress' ELSE o.lifecycle END AS lifecycle,
     r.create_time,
-    r.start_time,
-    r.end_time
+    o.start_time,
+    o.end_time
 FROM jobs_internal.targets AS t
 CROSS APPLY (
-    -- Plan: the range of the target in IX_target_executions_target_id, with a lookup for one row.
+    -- Plan: the range of the target in IX_target_executions_target_id, which has all columns, with the key of each run. Lists that are
+    -- being written are few, and found by the step and the target.
     SELECT TOP (1)
+        x.target_execution_id,
         e.job_execution_id,
         j.name AS job_name,
-        x.step_id,
-        x.lifecycle,
-        e.create_time,
-        x.start_time,
-        x.end_time
+        e.create_time
     FROM jobs_internal.target_executions AS x
     INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = x.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE x.target_id = t.target_id
         AND e.mode IS NULL -- a trial or a preflight leaves the database as it was
         AND j.deleted_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = x.step_execution_id)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_lists AS l
+            INNER JOIN jobs_internal.target_executions AS w ON w.step_execution_id = l.step_execution_id AND w.target_id = t.target_id
+            WHERE w.target_execution_id = x.target_execution_id
+        )
     ORDER BY x.execution_id DESC, x.target_execution_id DESC
-) AS r;
+) AS r
+-- A lookup for one row: above, SQL Server would look up all rows of the target before it sorts them.
+INNER JOIN jobs_internal.target_executions AS o ON o.target_execution_id = r.target_execution_id;

@@ -80,20 +80,23 @@ WITH parts AS (
     LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id AND s.step_id = 1
     LEFT JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = 1
     LEFT JOIN jobs_internal.step_commands AS m ON m.command_id = d.command_id
+    -- Plan: the first key of the run and the step in IX_target_executions_execution_id, and the last key of the target in
+    -- IX_task_executions_execution_id. Each index has the order, because all columns before the key are compared. Otherwise SQL Server may
+    -- read the clustered index in the order of the key until it meets a row of the run: with many targets in an average run, it expects
+    -- that soon (a row goal, https://www.pythian.com/blog/technical-track/issues-plan-cache-reuse-row-goal-optimization).
     OUTER APPLY (
         SELECT TOP (1) o.target_execution_id, o.lifecycle, o.is_active, o.end_time, o.attempts, o.last_message, o.outcome_unknown
         FROM jobs_internal.target_executions AS o
         WHERE o.execution_id = e.execution_id
-            AND o.step_id = 1
+            AND o.step_execution_id = s.step_execution_id
         ORDER BY o.target_execution_id
     ) AS t
-    -- Plan: the range of the run and the step in IX_task_executions_execution_id.
     OUTER APPLY (
         SELECT TOP (1) o.task_id, o.attempt, o.send_began_at, o.ended_at, o.outcome, o.message
         FROM jobs_internal.task_executions AS o
         WHERE o.execution_id = e.execution_id
             AND o.step_execution_id = s.step_execution_id
-            AND o.kind = N'Run'
+            AND o.target_execution_id = t.target_execution_id
         ORDER BY o.task_id DESC
     ) AS k
     LEFT JOIN jobs_internal.callbacks AS c ON c.target_execution_id = t.target_execution_id AND c.attempt = k.attempt

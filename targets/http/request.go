@@ -128,7 +128,7 @@ func hostPort(u *url.URL) string {
 // checkRequest checks method, headers and body after the expansion of templates, which may have
 // inserted anything.
 func checkRequest(h *action.HTTP) error {
-	if !isToken(h.Method) {
+	if !outbound.IsToken(h.Method) {
 		return fmt.Errorf("invalid method %q: want a token such as POST", h.Method)
 	}
 	if h.Method == nethttp.MethodConnect {
@@ -150,7 +150,7 @@ func checkRequest(h *action.HTTP) error {
 	for _, f := range h.Headers {
 		size += len(f.Name) + len(f.Value)
 		switch {
-		case !isToken(f.Name):
+		case !outbound.IsToken(f.Name):
 			return fmt.Errorf("invalid header name %q", f.Name)
 		case isReserved(f.Name):
 			return fmt.Errorf("invalid header %q: the agent sets it", f.Name)
@@ -166,17 +166,6 @@ func checkRequest(h *action.HTTP) error {
 
 // isForbidden reports whether a character may not stand in the value of a header.
 func isForbidden(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-
-// isToken reports whether text is a token of HTTP (RFC 9110, 5.6.2).
-func isToken(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-			return false
-		}
-	}
-	return text != ""
-}
 
 // isReserved reports whether only the agent sets a header.
 func isReserved(name string) bool {

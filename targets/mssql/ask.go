@@ -100,7 +100,7 @@ func (s *Servers) OpenSession(ctx context.Context, t targets.Target, how Asking)
 // SPID returns the session's ID; 0 if the driver itself encrypts, so that packets cannot be read.
 func (s *Session) SPID() int { return s.inner.spid() }
 
-// Close ends the session. The server rolls back what is open.
+// Close ends the session. The server rolls back an open transaction.
 func (s *Session) Close() { s.inner.close() }
 
 // Ask sends a batch and passes on the answer. line is the number of the batch's first line in the

@@ -47,7 +47,7 @@ const (
 	minPoll, maxPoll = 50 * time.Millisecond, time.Second
 )
 
-// ending is what is known about the end of a canceled request.
+// ending describes the end of a canceled request.
 type ending struct {
 	// verified means that the server has ended the request.
 	verified bool

@@ -34,7 +34,7 @@ type channel struct {
 	server     string // as it was dialed: host:port
 
 	stage    channelStage
-	inside   net.Conn // carries TDS: the TLS connection if there is one, else Conn
+	inside   net.Conn // carries TDS: the TLS connection if there is one, otherwise Conn
 	prelogin []byte   // of the driver, as far as it has been written
 	answer   []byte   // the rest of an answer that the driver has not read yet
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script is a connection with a fixed answer. It records what is written.
+// script is a connection with a fixed answer. It records the written bytes.
 type script struct {
 	answers io.Reader
 	heard   bytes.Buffer

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
+	"github.com/jobagent/jobagent/targets/mssql/kerberos"
 )
 
 func TestNumbersAreOrderedAndComplete(t *testing.T) {
@@ -73,9 +75,18 @@ func TestClassify(t *testing.T) {
 		"CutHandshake":  {errors.New("TLS Handshake failed: cannot read handshake packet: EOF"), targets.ClassLostConnection},
 		"Accompanied": {mssqldb.Error{Number: 3621, All: []mssqldb.Error{{Number: 1205}, {Number: 3621}}},
 			targets.ClassDeadlock},
-		"FirstDecides": {mssqldb.Error{Number: 1222, All: []mssqldb.Error{{Number: 1205}, {Number: 1222}}},
+		"FirstDecides": {mssqldb.Error{Number: 1222, All: []mssqldb.Error{{Number: 1222}, {Number: 1205}}},
 			targets.ClassTimeout},
-		"OfTheDriver": {mssqldb.Error{Message: "server does not have an active transaction"}, targets.ClassPermanent},
+		"Encryption":     {&EncryptionError{Err: io.EOF}, targets.ClassConfig},
+		"Variable":       {&VariableError{Name: "x", Err: io.EOF}, targets.ClassPermanent},
+		"Exceeded":       {&tdsguard.Exceeded{Limit: "value_bytes"}, targets.ClassPermanent},
+		"Violation":      {&tdsguard.Violation{What: "x"}, targets.ClassLostConnection},
+		"WithoutTicket":  {&kerberos.Error{Class: targets.ClassAuth, Err: errors.New("x")}, targets.ClassAuth},
+		"Kerberos":       {&kerberos.Error{Err: io.EOF}, targets.ClassLostConnection},
+		"UnsentHello":    {errors.New("TLS Handshake failed: cannot send handshake packet: broken pipe"), targets.ClassLostConnection},
+		"SlowHandshake":  {fmt.Errorf("cannot read handshake packet: %w", context.DeadlineExceeded), targets.ClassTimeout},
+		"OtherHandshake": {errors.New("TLS Handshake failed: tls: no cipher suite"), targets.ClassPermanent},
+		"OfTheDriver":    {mssqldb.Error{Message: "server does not have an active transaction"}, targets.ClassPermanent},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +96,12 @@ func TestClassify(t *testing.T) {
 	}
 	require.Equal(t, "Deadlock (1205): chosen as the victim of a deadlock", ClassifyNumber(1205).String())
 	require.Equal(t, "Permanent", Classify(errors.New("x")).String())
+	accompanied := mssqldb.Error{Number: 8134, All: []mssqldb.Error{{Number: 8134}, {Number: 3621}}}
+	require.Equal(t, int32(8134), Classify(accompanied).Number, "3621 only accompanies it")
+	require.True(t, Unavailable(40613))
+	require.False(t, Unavailable(18456), "it is that of a wrong login as well")
+	require.True(t, RefusesLogin(18486))
+	require.False(t, RefusesLogin(18456), "its text says no reason")
 	require.True(t, targets.ClassDeadlock.Retryable())
 	require.False(t, targets.ClassAuth.Retryable())
 }

@@ -44,7 +44,7 @@ func (c *Connector) Retire() { c.generation.Add(1) }
 type guardConfig struct {
 	limits tdsguard.Limits
 	rows   tdsguard.Rows
-	budget *tdsguard.Budget // nil: none
+	budget *tdsguard.Budget // nil: no budget
 }
 
 // NewConnector returns the connector of a connection string; see [ParseDSN], whose error it

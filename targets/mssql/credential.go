@@ -153,7 +153,7 @@ func (c Credential) String() string { return fmt.Sprintf("credential %q (%s)", c
 type CredentialSet struct {
 	byName map[string]Credential
 
-	stored        StoredLogin // nil: none
+	stored        StoredLogin // nil: no stored credentials
 	storedServers []string
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// The name of a listener in two subnets has two addresses, of which one is silent. The login does
-// not wait for it, and a server that answers at once gets one connection.
+// The name of a listener in two subnets has two addresses, one of which does not answer. The login
+// does not wait for this one, and a server that answers at once gets one connection.
 func TestDialApartly(t *testing.T) {
 	refused := errors.New("refused")
 	for name, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 
 const (
 	// listLimit bounds the listing of one member. A resolution has no time limit of its own, and a
-	// server that does not answer must not hold a worker.
+	// server that does not answer must not block a worker.
 	listLimit = 2 * time.Minute
 	// maxListed is "Databases per instance of SQL Server" in SQL Server's capacity specifications.
 	maxListed = 32_767
@@ -36,7 +36,7 @@ type listing struct {
 	bytes int
 }
 
-// add adds a database. The error says why the database, or the list, is not plausible.
+// add adds a database. The error is the reason why the database, or the list, is implausible.
 func (l *listing) add(t targets.Target) error {
 	for _, name := range []string{t.Server, t.Database, t.ElasticPool} {
 		if n := utf8.RuneCountInString(name); n > maxName {
@@ -140,8 +140,8 @@ func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]target
 
 // listQuery lists the databases that the query of a member returns. The batch is text of a job's
 // author: it runs in a session that may not enter the control database (I13), in a transaction that
-// is rolled back, and the session is not used again. tags has what the columns tag_NAME say of each
-// database; columns of other names have no effect.
+// is rolled back, and the session is not used again. tags has the values of the columns tag_NAME
+// for each database; columns of other names have no effect.
 func (r *Resolver) listQuery(ctx context.Context, m targets.Member) (found []targets.Target, tags []targets.Tags, err error) {
 	conn, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential, true)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// errorReserve is how many errors are kept beyond the limits.
+// errorReserve is the number of errors that are kept beyond the limits.
 const errorReserve = 20
 
 // firstFailing is the lowest severity that fails an attempt. Messages below it are information:
@@ -32,24 +32,24 @@ const (
 // collector collects the messages of one attempt. Safe for concurrent use.
 type collector struct {
 	limits targets.Limits
-	// heard is told each information message, one after the other; nil: none.
+	// heard is called with each information message, one after the other; nil drops them.
 	heard func(targets.Message)
 
 	mu    sync.Mutex
 	kept  []targets.Message
 	bytes int
-	// reported are the bytes of reports.
+	// reported is the number of bytes in reports.
 	reported int
 	dropped  int
 	spare    int // errors kept beyond the limits
 
 	rows       int64
-	firstError *mssqldb.Error // of severity 11 or more; its line is that of the script
+	firstError *mssqldb.Error // of severity 11 or more; its line counts from the script's start
 	lastError  *mssqldb.Error
 }
 
-// server adds an error or information message of a batch whose first line has the number line in
-// the script.
+// server adds an error or information message of a batch. line is the number of the batch's first
+// line in the script.
 func (c *collector) server(e mssqldb.Error, line int) {
 	if e.Class < firstFailing && (e.Number == changedDatabase || e.Number == changedLanguage) {
 		return
@@ -92,8 +92,8 @@ func (c *collector) remark(text string) {
 	c.keep(targets.Message{Kind: targets.KindAgent, Text: text})
 }
 
-// add adds the report of a trial on a batch, or of a preflight, also beyond the limits of messages:
-// a script has few batches, and one that has many is cut off like others by the limit of bytes.
+// add adds the report of a trial on a batch, or of a preflight, also beyond the limit of messages,
+// because a script has few batches. A script with many batches reaches the limit of bytes.
 func (c *collector) add(r targets.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,14 +143,14 @@ func (c *collector) failure() error {
 	return *c.firstError
 }
 
-// endedSession reports whether the server has said that it ends the session.
+// endedSession reports whether the server has ended the session with an error.
 func (c *collector) endedSession() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lastError != nil && c.lastError.Class >= firstFatal
 }
 
-// inDoubt reports whether the error that ended the session leaves open what was committed.
+// inDoubt reports whether a commit may have succeeded before the error that ended the session.
 func (c *collector) inDoubt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ type NestedParameter struct {
 	Line int
 }
 
-// NestedAdvice says what to write in place of a parameter within dynamic T-SQL.
+// NestedAdvice is the remedy for a parameter within dynamic T-SQL.
 const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quotes the value could end: " +
 	"set the step's option bind_parameters and pass the variable to sp_executesql"
 
@@ -22,8 +22,8 @@ const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quot
 const maxFound = 1000
 
 // NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL, at
-// most 1,000 of them. There, a text or JSON fails the attempt ([ExpandRun]). The error is a
-// *ScriptError or a *VariableError.
+// most 1,000 of them. At such a place, a text or JSON fails the attempt ([ExpandRun]). The error is
+// a *ScriptError or a *VariableError.
 func NestedParameters(script string) ([]NestedParameter, error) {
 	batches, err := SplitBatches(script)
 	if err != nil {
@@ -58,7 +58,7 @@ type UnknownName struct {
 	Line int
 }
 
-// UnknownNameAdvice says what to write in place of it.
+// UnknownNameAdvice is the remedy for an unknown name.
 const UnknownNameAdvice = "no run replaces it, and the target gets it as it is: write $(param.NAME) for a value of the run, " +
 	"or the text itself for a variable of sqlcmd"
 
@@ -77,7 +77,7 @@ func UnknownNames(script string) (unknown []UnknownName, err error) {
 				return "", 0, nil
 			}
 			if _, isParameter, err := checkedName(piece); isParameter || err != nil {
-				return "", 0, nil //nolint:nilerr // NestedParameters tells it
+				return "", 0, nil //nolint:nilerr // NestedParameters reports it
 			}
 			if end := strings.IndexFunc(piece[2:], func(r rune) bool { return r > 127 || !isNameByte(byte(r)) }); end > 0 && piece[2+end] == ')' && len(unknown) < maxFound {
 				unknown = append(unknown, UnknownName{piece[2 : 2+end], b.Line + m.line(b.Text) - 1})
@@ -115,10 +115,10 @@ func ParameterNames(script string) (names []string, err error) {
 	return names, nil
 }
 
-// inScript makes the line of a *VariableError one of the script instead of the batch that begins at
-// line.
+// inScript changes the line of a *VariableError from one of the batch, which begins at line, to one
+// of the script.
 func inScript(err error, line int) error {
-	if v, ok := err.(*VariableError); ok && v.Line > 0 { //nolint:errorlint // made by expand
+	if v, ok := err.(*VariableError); ok && v.Line > 0 { //nolint:errorlint // expand has made it
 		v.Line += line - 1
 	}
 	return err
@@ -129,16 +129,17 @@ func isInsertedAsText(v parameters.Value) bool {
 	return v.Kind != parameters.Null && v.Kind != parameters.Bool && v.Kind != parameters.Number
 }
 
-// executedText says which strings of a batch are T-SQL or a command themselves.
+// executedText describes which strings of a batch are T-SQL or commands.
 type executedText struct {
 	text string
 	// starts are the offsets of the strings within EXEC (…), or passed to a procedure that executes
 	// them.
 	starts map[int]bool
-	// variable: the batch executes the text of a variable, which any string may be a part of.
+	// variable means that the batch executes the text of a variable, of which any string may be a
+	// part.
 	variable bool
-	// quotes are those from the offset from up to the offset to. They are counted once, also for
-	// many mentions in one string.
+	// quotes is the number of quotes between the offsets from and to. They are counted once for
+	// several mentions in one string.
 	from, to, quotes int
 }
 
@@ -152,7 +153,7 @@ var executors = map[string]bool{
 // executed later, is not found.
 func executedIn(text string) *executedText {
 	e := &executedText{text: text, starts: map[int]bool{}, from: -1}
-	var last string // the word before the current place
+	var last string // the word before the current position
 	depth := 0
 	within := 0              // the depth inside of EXEC ( or OPENQUERY (; 0 outside
 	argument := false        // the next value is the first argument of an executor
@@ -227,9 +228,9 @@ func executedIn(text string) *executedText {
 	return e
 }
 
-// has reports whether a mention of size bytes is a part of T-SQL within a string: the string is
-// executed; or the mention stands between doubled quotes; or it is embedded in a larger text, in a
-// batch that executes a variable.
+// has reports whether a mention of size bytes is in T-SQL within a string: the string is executed;
+// the mention is between doubled quotes; or the mention is embedded in a larger text, in a batch
+// that executes a variable.
 func (e *executedText) has(m mention, size int) bool {
 	r := m.region
 	if r.kind != regionString && r.kind != regionQuotedName {

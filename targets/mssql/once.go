@@ -12,11 +12,11 @@ import (
 
 // Once identifies a script that runs at most once over all its attempts. The script runs in one
 // transaction with a row of the target's table jobagent.executed_scripts. DESIGN.md, "At most
-// once", lists what that requires of scripts.
+// once", lists the requirements on scripts.
 type Once struct {
 	// ExecutionID is the key of the row. It is the same in all attempts, and in reruns.
 	ExecutionID uuid.UUID
-	// JobExecutionID and StepID are information for readers of the table.
+	// JobExecutionID and StepID are stored for readers of the table.
 	JobExecutionID uuid.UUID
 	StepID         int
 }
@@ -30,8 +30,8 @@ var (
 )
 
 // ledgerDays is how long the table keeps a row. It is longer than any step's time limit (2147483 s
-// are 25 days), after which there are no more attempts, and as long as history is kept by default,
-// which reruns need.
+// are 25 days), after which there are no more attempts, and as long as the default retention of
+// history, which reruns need.
 const ledgerDays = 45
 
 // The states that the batches return.
@@ -68,7 +68,7 @@ func (e *onceError) Error() string {
 func (e *onceError) Unwrap() error { return e.err }
 
 // firstServerError returns the first error that the server reported. The driver returns the last
-// one, which often says only that there was an error before it, as when CREATE SCHEMA is denied.
+// one, which often only refers to an earlier error, for example when CREATE SCHEMA is denied.
 func firstServerError(err error) error {
 	if e, ok := asServerError(err); ok && len(e.All) > 1 {
 		return e.All[0]
@@ -111,8 +111,8 @@ func (t *attempt) beginOnce(ctx context.Context, s *session) (done bool, err err
 	}
 }
 
-// commitOnce ends the transaction. The script is complete, so that the end of ctx does not cancel
-// the commit and only bounds the wait for its answer.
+// commitOnce ends the transaction. The script is complete, so the end of ctx does not cancel the
+// commit; it only bounds the wait for the answer.
 func (t *attempt) commitOnce(ctx context.Context, s *session) error {
 	stop := cutAfter(ctx, s.wire, ackWait)
 	defer stop()
@@ -147,7 +147,7 @@ func (s *session) answer(ctx context.Context, text string) (string, error) {
 	case err != nil:
 		return "", err
 	case a.columns != 1:
-		return "", nil // after SET NOEXEC ON, for example
+		return "", nil // for example, after SET NOEXEC ON
 	case len(a.rows) != 1:
 		return "", fmt.Errorf("the answer to a query of the agent has %d rows, want 1", len(a.rows))
 	}

@@ -48,7 +48,7 @@ func (o *Output) schema() string {
 const executionColumn = "internal_execution_id"
 
 // index returns the name of the documented index, IX_<Table>_Internal_Execution_ID, with the
-// table's name cut to fit into SQL Server's 128 characters.
+// table's name cut so that the result has at most 128 characters.
 func (o *Output) index() string {
 	const suffix = "_Internal_Execution_ID"
 	table := []rune(o.Table)
@@ -74,11 +74,11 @@ func (e *OutputError) Error() string { return "output table " + e.Table + ": " +
 // Unwrap returns the reason.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// accessQuery asks, for the table @table, whether it exists and whether the login may write to it,
-// or create it. The right is NULL if the server does not say. As the name of a database, NULL
-// stands for the current one: HAS_PERMS_BY_NAME would read a name with a dot as several parts.
-// A table belongs to the owner of its schema, so that its creator needs rights on the schema.
-// DELETE needs SELECT on the columns of its WHERE clause
+// accessQuery queries, for the table @table, whether it exists and whether the login may write to
+// it, or create it. A right is NULL if the server does not report it. NULL as the name of a
+// database stands for the current database: HAS_PERMS_BY_NAME would read a name with a dot as
+// several parts. A table belongs to the owner of its schema, so its creator needs rights on the
+// schema. DELETE needs SELECT on the columns of its WHERE clause
 // (https://learn.microsoft.com/sql/t-sql/statements/delete-transact-sql, "Permissions").
 const accessQuery = `SELECT
     CASE WHEN OBJECT_ID(@table) IS NULL THEN 0 ELSE 1 END,
@@ -93,10 +93,10 @@ const accessQuery = `SELECT
         ELSE HAS_PERMS_BY_NAME(@table, N'OBJECT', N'DELETE')
     END;`
 
-// openOutput makes sure, before the script is sent, that the agent can log in to the output table's
-// database and may write to the table. Otherwise each attempt would run the script before it fails.
-// The caller releases t.outputs if it is not nil. No session is held while the script runs, because
-// that may take hours; it goes back to the pool.
+// openOutput checks, before the script is sent, that the agent can log in to the output table's
+// database and may write to the table. Otherwise each attempt would run the script and then fail.
+// The caller releases t.outputs if it is not nil. The session goes back to the pool, because the
+// script may run for hours.
 func (t *attempt) openOutput(ctx context.Context) (err error) {
 	o := t.Output
 	defer func() {
@@ -122,7 +122,7 @@ func (t *attempt) openOutput(ctx context.Context) (err error) {
 	return &targets.ConfigError{Subject: "database " + o.Database, Err: err}
 }
 
-// outputAccess sends accessQuery, on another session if a pooled one is dead.
+// outputAccess sends accessQuery, on another session if a pooled one has broken.
 func (t *attempt) outputAccess(ctx context.Context) (exists bool, allowed sql.NullInt64, err error) {
 	ask := func() (lost bool, err error) {
 		conn, err := t.outputs.db.Conn(ctx)
@@ -147,18 +147,17 @@ func (t *attempt) outputAccess(ctx context.Context) (exists bool, allowed sql.Nu
 	}
 }
 
-// outputTries is how often the agent tries to write a result set. Each idle session of the pool may
-// be dead.
+// outputTries is the number of tries to write a result set. Each idle session of the pool may have
+// broken.
 const outputTries = poolIdle + 1
 
 // writeOutput reads a result set to its end and writes it to the output table. After an error
-// nothing is written, and the set may have unread rows.
+// nothing is written, and the result set may have unread rows.
 //
-// The script is running and may have changed data, so that a failure of the agent's own statements
-// would make the next attempt run the script again. After an error that may pass, the agent
-// therefore tries again by itself, if it still has all rows. Everything that a try does is safe to
-// repeat: the table is created once, the staging table ends with its session, and replace replaces
-// the rows of this execution.
+// The script is running and may have changed data, so a failure of the agent's own statements would
+// make the next attempt run the script again. Therefore the agent repeats its statements after a
+// transient error, if it still has all rows. Each statement is safe to repeat: the table is created
+// once, the staging table ends with its session, and replace replaces the rows of this execution.
 func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) error {
 	columns, err := outputColumns(set.columns)
 	if err != nil {
@@ -178,7 +177,7 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) erro
 }
 
 // pause waits before the next try: 0.1 s after the first one, and then four times as long each
-// time, 8.5 s in all. It reports whether ctx has not ended. The script's session is not read
+// time, 8.5 s in all. It returns false if ctx has ended. The script's session is not read
 // meanwhile. The sum is shorter than the time after which large rows lose their memory (15 s).
 func pause(ctx context.Context, try int) bool {
 	timer := time.NewTimer(100 * time.Millisecond << (2 * (try - 1)))
@@ -198,7 +197,7 @@ func (t *attempt) tryOutput(ctx context.Context, rows *outputRows, p *pump) (wri
 		return 0, Classify(err).Class.Retryable(), fmt.Errorf("connect: %w", err)
 	}
 	wire := wireOf(conn)
-	defer cutAfter(ctx, wire, ackWait)() // the server may not read what is written to it
+	defer cutAfter(ctx, wire, ackWait)() // the server may stop reading
 	w := &outputWriter{output: t.Output, conn: conn, wire: wire, columns: rows.columns}
 	clean := false
 	defer func() { w.close(clean) }()
@@ -221,7 +220,7 @@ func (t *attempt) tryOutput(ctx context.Context, rows *outputRows, p *pump) (wri
 		t.messages.remark(fmt.Sprintf("The output table %s has no index on %s: replacing rows reads the whole table. "+
 			"Create it with CREATE NONCLUSTERED INDEX %s.", t.Output.name(), executionColumn, tsql.Name(t.Output.index())))
 	}
-	// The rows are committed. A staging table that cannot be dropped ends with its session.
+	// The rows are committed. A staging table that was not dropped ends with its session.
 	_, dropErr := conn.ExecContext(ctx, "DROP TABLE "+staging+";")
 	clean = dropErr == nil
 	return written, false, nil
@@ -232,12 +231,12 @@ type outputColumn struct {
 	name  string
 	typ   string // type in the output table
 	stage string // type in the staging table
-	// convert converts a value of the driver for the bulk copy. It is not called for NULL; a nil
-	// convert keeps the value.
+	// convert converts a value of the driver for the bulk copy. It is not called for NULL; nil
+	// keeps the value.
 	convert func(any) (any, error)
-	// coded types have a code page. They are not cast back, because CAST would use the code page of
-	// the staging table's column, which is tempdb's, and lose characters that only the output
-	// table's column can hold. INSERT converts to the code page of the output table's column.
+	// coded means that the type has a code page. Such a column is not cast back: CAST would use the
+	// code page of the staging table's column, which is tempdb's, and lose characters that only the
+	// output table's column has. INSERT converts to the code page of the output table's column.
 	coded bool
 }
 
@@ -271,8 +270,8 @@ func outputColumns(types []resultColumn) ([]outputColumn, error) {
 }
 
 // outputType maps a column's type. Some types are staged as nvarchar or varbinary and cast back:
-// those that the bulk copy would write byte by byte, because the driver does not know collations,
-// and those that it cannot write.
+// those that the bulk copy would write byte by byte, because the driver does not convert
+// collations, and those that it cannot write.
 func outputType(ct resultColumn) (outputColumn, error) {
 	name := strings.ToLower(ct.typ)
 	sized := func(typ string, limit int64) string {
@@ -330,7 +329,7 @@ type outputWriter struct {
 	conn    *sql.Conn
 	wire    *wire
 	columns []outputColumn
-	target  []string // column names as the table spells them
+	target  []string // column names in the spelling of the table
 	indexed bool     // the table has an index on the execution's ID
 }
 
@@ -350,8 +349,8 @@ func (w *outputWriter) lost(err error) bool {
 }
 
 // mayRepeat reports whether a statement that failed with err may succeed later: after a deadlock, a
-// transient error or the loss of the session. A server that violates the protocol is not asked
-// again.
+// transient error or the loss of the session. Nothing is repeated on a server that violates the
+// protocol.
 func (w *outputWriter) mayRepeat(err error) bool {
 	if _, broken := w.wire.state(); isRefusal(broken) {
 		return false
@@ -371,9 +370,8 @@ func (w *outputWriter) prepare(ctx context.Context) error {
 		if failed != nil && !isServerError(failed) {
 			return failed
 		}
-		// Whatever the server reports, another target may have created the table meanwhile. Which
-		// error the later one gets depends on the place where the two met: 2714, 1913, 1205, or the
-		// duplicate key of a catalog.
+		// Another target may have created the table meanwhile, whatever the error is: 2714, 1913,
+		// 1205, or the duplicate key of a catalog.
 		if found, err = w.tableColumns(ctx); err != nil {
 			return err
 		}
@@ -392,8 +390,8 @@ func (w *outputWriter) prepare(ctx context.Context) error {
 	for i, c := range w.columns {
 		stage = append(stage, fmt.Sprintf("c%d %s NULL", i, c.stage))
 	}
-	// A pooled session may still have the table of an earlier use, until its reset. NOCOUNT may be
-	// on by the server's option "user options", and would hide the number of rows in replace.
+	// A pooled session may still have the table of an earlier use, until its reset. The server's
+	// option "user options" may set NOCOUNT, which would hide the number of rows in replace.
 	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+
 		"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+"); SET NOCOUNT OFF;")
 	if err != nil {
@@ -402,8 +400,8 @@ func (w *outputWriter) prepare(ctx context.Context) error {
 	return nil
 }
 
-// createTries is how often the creation of the table is tried. The session that wins may not have
-// committed yet when another one fails.
+// createTries is the number of tries to create the table. The session that creates it first may not
+// have committed when another one fails.
 const createTries = 3
 
 // tableColumn is a column of the output table.
@@ -447,8 +445,8 @@ ORDER BY c.column_id;`, sql.Named("table", w.output.table()))
 	return found, nil
 }
 
-// create creates the table and its index in one transaction, so that no session sees one without
-// the other. After an error nothing is left.
+// create creates the table and its index in one transaction, so that no session sees only one of
+// them. After an error nothing is left.
 func (w *outputWriter) create(ctx context.Context) error {
 	definition := []string{tsql.Name(executionColumn) + " uniqueidentifier NOT NULL"}
 	for _, c := range w.columns {
@@ -474,8 +472,7 @@ func (w *outputWriter) create(ctx context.Context) error {
 	return nil
 }
 
-// match finds the result set's columns in the table. The error names every column that does not
-// fit.
+// match finds the result set's columns in the table. The error names every column without a match.
 func (w *outputWriter) match(found []tableColumn) error {
 	if len(found) == 0 {
 		return errors.New("the table was created but is not visible: check the permissions on its schema")
@@ -528,15 +525,15 @@ func (w *outputWriter) load(ctx context.Context, rows *outputRows) error {
 	if rows.err != nil {
 		return rows.err
 	}
-	if _, err := stmt.ExecContext(ctx); err != nil { // no values mark the end of the rows
+	if _, err := stmt.ExecContext(ctx); err != nil { // a call without values ends the bulk copy
 		return fmt.Errorf("copy the rows: %w", err)
 	}
 	return nil
 }
 
-// replace replaces the rows of earlier attempts in the output table by those of the staging table,
-// and returns the number of rows. After a deadlock, for example, the staging table still has all
-// rows, and replace tries again.
+// replace replaces the rows of earlier attempts in the output table with those of the staging
+// table, and returns the number of rows. It tries again after a deadlock, for example, because the
+// staging table still has all rows.
 func (w *outputWriter) replace(ctx context.Context) (n int64, err error) {
 	for try := 1; ; try++ {
 		n, err = w.replaceOnce(ctx)

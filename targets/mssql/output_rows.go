@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// keptOutputBytes bounds the memory for rows that an attempt keeps to copy them again. It is small
-// because each running attempt may use it, and these rows are not accounted for in buffer_bytes.
+// keptOutputBytes bounds the memory for the rows that an attempt keeps to copy them again. It is
+// small because each running attempt may use it, and buffer_bytes does not include these rows.
 const keptOutputBytes = 64 << 10
 
 // outputRows reads the rows of a result set for the bulk copy. A row can be read from the script's
@@ -17,10 +17,10 @@ type outputRows struct {
 	columns []outputColumn
 	values  []any // the current row, converted; valid until the next call of next
 	number  int   // of the current row, from 1
-	err     error // reason if the rows ended before the last one
+	err     error // reason if rows are missing at the end
 
 	kept     [][]any
-	size     int  // of kept, in bytes, roughly
+	size     int  // size of kept, in bytes, roughly
 	replayed int  // rows of kept that were returned since the last rewind
 	lost     bool // a row was returned that is not kept
 }
@@ -65,7 +65,7 @@ func (r *outputRows) keep() {
 	if r.lost {
 		return
 	}
-	const word = 48 // an interface and what it points to: a time.Time, the header of a string
+	const word = 48 // an interface and its value: a time.Time, the header of a string
 	cost := word
 	for _, v := range r.values {
 		cost += word
@@ -82,7 +82,7 @@ func (r *outputRows) keep() {
 	}
 	for i, v := range r.values {
 		if b, ok := v.([]byte); ok {
-			r.values[i] = bytes.Clone(b) // the driver may use its buffer again
+			r.values[i] = bytes.Clone(b) // the driver may reuse its buffer
 		}
 	}
 	r.kept = append(r.kept, r.values)

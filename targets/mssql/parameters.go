@@ -39,8 +39,8 @@ func (e *VariableError) Error() string {
 func (e *VariableError) Unwrap() error { return e.Err }
 
 // checkedName returns the name of the variable at the beginning of text, which begins with $( and
-// is the rest of a region. found is false if the name does not belong to the run's parameters or to
-// secrets; then it may be the script's own text. The error is a *VariableError.
+// is the rest of a region. found is false if the name belongs neither to the run's parameters nor
+// to secrets; the text may then belong to the script. The error is a *VariableError.
 func checkedName(text string) (name string, found bool, err error) {
 	rest := text[2:]
 	end := 0
@@ -72,7 +72,7 @@ var (
 	errNoParameter  = errors.New("the run's parameters have no such name (names are compared exactly)")
 )
 
-// parameterValue returns the parameter of a name.
+// parameterValue returns the parameter with a name.
 func parameterValue(p *parameters.Parameters, name string) (parameters.Value, error) {
 	v, ok := p.Lookup(name)
 	switch {
@@ -85,8 +85,8 @@ func parameterValue(p *parameters.Parameters, name string) (parameters.Value, er
 	}
 }
 
-// bareParameter returns a parameter as a T-SQL constant for a place in code. Only values that
-// cannot be anything but one constant are allowed there.
+// bareParameter returns a parameter as a T-SQL constant for a place in code. Only values that are
+// certainly one constant are allowed there.
 func bareParameter(name string, v parameters.Value) (string, error) {
 	switch v.Kind {
 	case parameters.Null:
@@ -112,8 +112,8 @@ func bareParameter(name string, v parameters.Value) (string, error) {
 
 // Bound variables.
 
-// ddlBatch matches batches that must begin with their statement. They take no variables: the server
-// refuses such a statement behind declarations.
+// ddlBatch matches batches that must begin with their statement. They take no variables, because
+// the server refuses such a statement after declarations.
 var ddlBatch = regexp.MustCompile(`(?i)^(CREATE|ALTER|CREATE\s+OR\s+ALTER)\s+` +
 	`(PROC|PROCEDURE|FUNCTION|VIEW|TRIGGER|SCHEMA|DEFAULT|RULE)\b`)
 
@@ -124,7 +124,7 @@ const maxIdentifier = 128
 var identifier = regexp.MustCompile(`^[\p{L}_][\p{L}\p{Nd}_@#$]*$`)
 
 // bound returns the variables that a batch mentions, with the run's parameters as their values. nil
-// means that the batch is sent as it is.
+// means that the batch is sent unchanged.
 func bound(batch string, p *parameters.Parameters) []driver.NamedValue {
 	if p == nil {
 		return nil
@@ -137,7 +137,7 @@ func bound(batch string, p *parameters.Parameters) []driver.NamedValue {
 	add := func(name string, v parameters.Value) {
 		args = append(args, driver.NamedValue{Name: name, Ordinal: len(args) + 1, Value: boundValue(v)})
 	}
-	whole := true // no member has the name payload
+	whole := true // no parameter has the name payload
 	for _, name := range p.Names() {
 		key := strings.ToLower(name)
 		if key == parameters.Payload {

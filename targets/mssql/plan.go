@@ -18,8 +18,9 @@ import (
 // planColumn is the name of the only column of a plan.
 const planColumn = "Microsoft SQL Server 2005 XML Showplan"
 
-// planBegin keeps what the reading of a plan may change. Nothing of the batch runs, but "temporary
-// tables are created when using the SHOWPLAN SET options, and USE db_name statements are executed"
+// planBegin saves the settings that reading a plan may change. The batch does not run, but
+// "temporary tables are created when using the SHOWPLAN SET options, and USE db_name statements are
+// executed"
 // (https://learn.microsoft.com/previous-versions/sql/sql-server-2008-r2/ms180765(v=sql.105)), and
 // an error must not end the transaction.
 const planBegin = "DECLARE @jobagent_options INT = @@OPTIONS; SET XACT_ABORT OFF; SAVE TRANSACTION jobagent_plan; " +
@@ -42,15 +43,15 @@ const maxPlan = 32 << 20
 // base64.
 const maxPlanXML = 64 << 10
 
-// errLongPlan means that the documents of a batch are too long to be kept.
+// errLongPlan means that the documents of a batch are too long to keep.
 var errLongPlan = fmt.Errorf("the documents have more than %d MB", maxPlan>>20)
 
-// errNoPlan means that the server answered something else than a plan, so that it may have run
-// what it was asked to plan.
+// errNoPlan means that the answer of the server is not a plan, so that the server may have run the
+// batch.
 var errNoPlan = errors.New("the server does not answer SET SHOWPLAN_XML ON with plans")
 
-// plan adds the estimated plan of a batch to its report. The batch does not run. A plan that cannot
-// be had is no error; one whose reading may have changed the session is.
+// plan adds the estimated plan of a batch to its report. The batch does not run. A missing plan is
+// not an error; a failure that may have changed the session is.
 func (t *attempt) plan(ctx context.Context, s *session, b judged, begun int64, report *targets.TrialBatch) error {
 	unread := func(reason string) { report.Unread = append(report.Unread, "plan: "+reason) }
 	switch {
@@ -102,14 +103,15 @@ func (t *attempt) plan(ctx context.Context, s *session, b judged, begun int64, r
 	return nil
 }
 
-// aboutPlan reports whether the answer that led to err is complete: then the session can be used.
+// aboutPlan reports whether the answer that led to err is complete, so that the session can be
+// used.
 func aboutPlan(err error) bool {
 	_, isServers := asServerError(err)
 	return isServers || errors.Is(err, errNoPlan) || errors.Is(err, errLongPlan) || errors.Is(err, errUnexplained)
 }
 
-// keepPlan adds the documents to the report, compressed, if they are small enough. All of an
-// attempt together take at most half of what messages may take.
+// keepPlan adds the documents to the report, compressed, if they are small enough. Those of an
+// attempt together use at most half of the limit of messages.
 func (t *attempt) keepPlan(report *targets.TrialBatch, documents []string) {
 	for _, text := range documents {
 		packed, err := targets.PackPlan(text)
@@ -125,13 +127,13 @@ func (t *attempt) keepPlan(report *targets.TrialBatch, documents []string) {
 	}
 }
 
-// showPlan asks for the documents of a batch. The session shows plans no longer when it returns nil
-// or an error of the server's; after another error it must not be used.
+// showPlan asks for the documents of a batch. If it returns nil or an error of the server, the
+// session no longer shows plans; after another error, the session must not be used.
 func (s *session) showPlan(ctx context.Context, text string) ([]string, error) {
 	if err := s.exec(ctx, "SET SHOWPLAN_XML ON"); err != nil {
 		return nil, err
 	}
-	// A server that took no notice of the option would run the batch.
+	// A server that ignored the option would run the batch.
 	_, err := s.documents(ctx, "SELECT 1")
 	var documents []string
 	if err == nil {
@@ -141,13 +143,13 @@ func (s *session) showPlan(ctx context.Context, text string) ([]string, error) {
 		return nil, err
 	}
 	if off := s.exec(ctx, "SET SHOWPLAN_XML OFF"); off != nil {
-		return nil, fmt.Errorf("end the mode in which the server shows plans: %v", off) //nolint:errorlint // not an error of the batch, which classes of errors would make it
+		return nil, fmt.Errorf("end the mode in which the server shows plans: %v", off) //nolint:errorlint // not an error of the batch, as classes of errors would imply
 	}
 	return documents, err
 }
 
-// restore restores the settings of before, which planBegin has returned. An answer that has the
-// columns of its query proves that the session runs what it is sent.
+// restore restores the settings that planBegin has returned. An answer with the columns of its
+// query proves that the session executes batches.
 func (s *session) restore(ctx context.Context, before [3]driver.Value) error {
 	var now [2]driver.Value
 	if err := s.row(ctx, planEnd, now[:]); err != nil {
@@ -173,8 +175,8 @@ func onOff(on bool) string {
 	return "OFF"
 }
 
-// documents sends a batch while the server shows plans, and returns these. An error of severity 11
-// or more is the server's, errNoPlan means that a result set is no plan, and after another error
+// documents sends a batch while the server shows plans, and returns the plans. An error of severity
+// 11 or more is the server's. errNoPlan means that a result set is not a plan. After another error
 // the answer is not complete.
 func (s *session) documents(ctx context.Context, text string) (list []string, err error) {
 	s.wire.setRows(tdsguard.KeptRows)

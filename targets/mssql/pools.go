@@ -15,7 +15,7 @@ import (
 // poolKey identifies a pool. All names are folded.
 type poolKey struct {
 	server, database, credential string
-	// checked sessions pass admit at login.
+	// checked means that sessions must pass admit at login.
 	checked bool
 }
 
@@ -31,18 +31,18 @@ type pool struct {
 }
 
 const (
-	// poolIdle is how many idle sessions a pool keeps: enough for a few steps that write to one
-	// output database at once. A thousand targets that do so open further sessions and close them
-	// again.
+	// poolIdle is the number of idle sessions that a pool keeps: enough for a few steps that write
+	// to one output database at once. A thousand targets that write at once open further sessions
+	// and close them again.
 	poolIdle = 4
-	// poolIdleTime is how long an idle session, and a pool without users, is kept. A serverless
-	// database pauses only when no session is connected, so that the time is short.
+	// poolIdleTime is how long an idle session, and a pool without users, is kept. The time is
+	// short because a serverless database pauses only when no session is connected.
 	poolIdleTime = 30 * time.Second
 )
 
-// acquire returns the shared pool of a database; release gives it back. Nothing is dialed and no
-// secret is read before a session is needed. The sessions of a checked pool are for statements that
-// hold names of a job's author.
+// acquire returns the shared pool of a database; the caller must call release. acquire neither
+// dials nor reads a secret; the first session does. The sessions of a checked pool are for
+// statements that contain names of a job's author.
 func (s *Servers) acquire(server, database, credential string, checked bool) (*pool, error) {
 	if _, _, err := s.lookUp(server, credential); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Servers) acquire(server, database, credential string, checked bool) (*p
 	return p, nil
 }
 
-// release gives a pool back. A pool without users is evicted after poolIdleTime.
+// release ends a use of a pool. A pool without users is evicted after poolIdleTime.
 func (s *Servers) release(p *pool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Servers) release(p *pool) {
 	}
 }
 
-// evict closes a pool that has no users, and forgets it.
+// evict closes a pool that has no users, and removes it.
 func (s *Servers) evict(p *pool) {
 	s.mu.Lock()
 	unused := p.users == 0 && s.pools[p.key] == p
@@ -105,9 +105,8 @@ func (s *Servers) Close() error {
 	return errors.Join(errs...)
 }
 
-// borrow takes a session of a pool; release gives it back. checked is as for acquire. The session
-// is cut soon after ctx ended, whatever the server does, because the driver ignores the context
-// while it writes.
+// borrow takes a session of a pool; the caller must call release. checked is as for acquire. The
+// session is cut soon after ctx ended, because the driver ignores the context while it writes.
 func (s *Servers) borrow(
 	ctx context.Context, server, database, credential string, checked bool,
 ) (conn *sql.Conn, release func(), err error) {

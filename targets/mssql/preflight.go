@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Preflight says what a script needs on its target, as mode_options of the run has it: a JSON
+// Preflight has the requirements of a script on its target, from mode_options of the run: a JSON
 // object. The zero value has the defaults.
 type Preflight struct {
 	// Rights are permissions on the database, such as ALTER or CREATE TABLE.
@@ -26,13 +26,13 @@ type Preflight struct {
 	MinVersion       int `json:"min_version"`
 	MinCompatibility int `json:"min_compatibility"`
 	// MinLogMB and MinDataMB are the space that must be free in the files of the log and of the
-	// data, growth included. What is free on the disk is not known.
+	// data, growth included. The free space of the disk is not known.
 	MinLogMB  int64 `json:"min_log_mb"`
 	MinDataMB int64 `json:"min_data_mb"`
 	// MaxTransactionSeconds is how old an open transaction of another session may be; 0 means
 	// [defaultTransactionSeconds].
 	MaxTransactionSeconds int64 `json:"max_transaction_seconds"`
-	// Warn and Refuse name checks whose findings are warnings, or failures, in place of their
+	// Warn and Refuse name checks whose findings are warnings, or failures, instead of their
 	// defaults.
 	Warn   []string `json:"warn"`
 	Refuse []string `json:"refuse"`
@@ -44,7 +44,7 @@ const defaultTransactionSeconds = 600
 // maxRights bounds the rights of a preflight.
 const maxRights = 50
 
-// checks are the checks of a preflight, with the level of their findings. A target that is not
+// checks are the checks of a preflight, with the level of their findings. A target that cannot be
 // reached fails before them.
 var checks = []struct {
 	name, level string
@@ -117,7 +117,7 @@ func (p *Preflight) query() string {
 	return strings.Replace(preflightText, "$(rights)\n", b.String(), 1)
 }
 
-// PreflightError means that a target does not have what the script needs.
+// PreflightError means that a target does not meet the requirements of the script.
 type PreflightError struct{ Failures []targets.Finding }
 
 // Error implements error.
@@ -160,7 +160,7 @@ func (t *attempt) preflight(ctx context.Context, s *session) error {
 	return nil
 }
 
-// judge compares the row of preflight.sql with what the script needs.
+// judge compares the row of preflight.sql with the requirements of the script.
 func (p *Preflight) judge(row []driver.Value) []targets.Finding {
 	text := func(i int) string { s, _ := row[i].(string); return s }
 	number := func(i int) int64 { n, _ := row[i].(int64); return n }
@@ -172,8 +172,8 @@ func (p *Preflight) judge(row []driver.Value) []targets.Finding {
 		}
 		found = append(found, targets.Finding{Check: check, Level: level, Text: fmt.Sprintf(format, args...)})
 	}
-	// measured adds a finding about a figure, or why it could not be read: a failure only if the
-	// script needs something of it.
+	// measured adds a finding about a figure, or the reason why the figure could not be read. The
+	// latter is a failure only if the script needs the figure.
 	measured := func(check string, at int, needed, bad bool, format string, args ...any) {
 		if problem := text(at + 1); problem != "" || row[at] == nil && needed {
 			level := targets.LevelWarning

@@ -11,17 +11,17 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// probed collects what the script of a probe returns.
+// probed collects the values that the script of a probe returns.
 type probed struct {
 	targets.Probed
 	sets int // result sets that were begun
 }
 
 // probeDigits bounds the length of a value: 38 digits, a sign, a point and a zero before it. A
-// longer one is no number that can be compared.
+// longer text is not a number that can be compared.
 const probeDigits = 41
 
-// add takes a row of which the first column has the value v.
+// add adds a row whose first column has the value v.
 func (p *probed) add(c resultColumn, v driver.Value) {
 	p.Rows++
 	if p.Rows > 1 || p.sets > 1 {
@@ -48,10 +48,10 @@ func (p *probed) add(c resultColumn, v driver.Value) {
 	}
 }
 
-// read reads all result sets that are left in an answer. The error is nil at its end: the next
-// token tells whether it is complete.
+// read reads all remaining result sets of an answer. The error is nil at the end of the answer: the
+// next token shows whether it is complete.
 func (p *probed) read(ctx context.Context, answer driver.Rows, w *wire) error {
-	return eachSet(ctx, answer, w, p.sets > 0, func(set *resultSet) error { // the output table has the first one
+	return eachSet(ctx, answer, w, p.sets > 0, func(set *resultSet) error { // the output table has the first result set
 		p.sets++
 		set.probed = p
 		for set.next() {
@@ -62,8 +62,8 @@ func (p *probed) read(ctx context.Context, answer driver.Rows, w *wire) error {
 }
 
 // eachSet calls visit, which reads all rows, for each result set from the current one on, or from
-// the next one. The error is that of visit, at which eachSet ends, or nil at the end of the answer:
-// the next token tells whether it is complete.
+// the next one. It returns the first error of visit, or nil at the end of the answer: the next
+// token shows whether the answer is complete.
 func eachSet(ctx context.Context, answer driver.Rows, w *wire, fromNext bool, visit func(*resultSet) error) error {
 	next, ok := answer.(driver.RowsNextResultSet)
 	if !ok {
@@ -94,7 +94,7 @@ func eachSet(ctx context.Context, answer driver.Rows, w *wire, fromNext bool, vi
 	}
 }
 
-// ended returns nil for the end of an answer, else err.
+// ended returns nil for the end of an answer, otherwise err.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

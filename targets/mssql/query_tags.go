@@ -10,12 +10,12 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// tagPrefix begins the name of a column of a member's query whose values are tags.
+// tagPrefix is the beginning of the name of a column with tags in a member's query.
 const tagPrefix = "tag_"
 
-// tagColumn is a column of a member's query whose values are tags.
+// tagColumn is a column with tags in a member's query.
 type tagColumn struct {
-	name  string // of the tag
+	name  string // name of the tag
 	value func() (*string, error)
 }
 
@@ -68,15 +68,15 @@ func tagText(v any) (*string, error) {
 	return &text, nil
 }
 
-// tagCollector collects the tags that the queries of a target group return. They may run at the
-// same time.
+// tagCollector collects the tags that the queries of a target group return. The queries may run at
+// the same time.
 type tagCollector struct {
 	mu    sync.Mutex
 	byKey map[string]map[string]*string // by database and name of the tag, which is folded
 	names map[string]string             // the spelling of a tag's name, by the folded name
 }
 
-// add adds what one query returned.
+// add adds the tags that one query returned.
 func (c *tagCollector) add(list []targets.Tags) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *tagCollector) add(list []targets.Tags) error {
 	return nil
 }
 
-// quoted shows the value of a tag.
+// quoted returns the value of a tag for a message.
 func quoted(value *string) string {
 	if value == nil {
 		return "NULL"

@@ -10,9 +10,9 @@ import (
 )
 
 // Read makes an attempt that only reads: it opens a session on the target whose batches are rolled
-// back, and calls read with it. Its Command is not used. The outcome is Failed with an error of the
-// login or of read; nothing is ever unknown, since nothing is changed. The cause of ctx decides
-// about an attempt that it interrupted, as for Run.
+// back, and calls read with it. Its Command is not used. The outcome of an error of the login or of
+// read is Failed, never Unknown, because nothing is changed. If ctx interrupts the attempt, the
+// cause of ctx decides the outcome, as for Run.
 func (r *Runner) Read(ctx context.Context, a targets.Attempt, read func(context.Context, *Session) error) (res targets.Result) {
 	start := time.Now()
 	defer func() { res.Elapsed = time.Since(start) }()

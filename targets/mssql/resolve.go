@@ -13,11 +13,12 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// ListFunc lists the databases of a member that stands for many: a server, a pool, a shard map or a
-// query. It is called for included, intersected and excluded members.
+// ListFunc lists the databases of a member that stands for several: a server, a pool, a shard map
+// or a query. It is called for included, intersected and excluded members.
 type ListFunc func(ctx context.Context, m targets.Member) ([]targets.Target, error)
 
-// listsAtOnce is how many members are listed concurrently. Each takes a connection to a server.
+// listsAtOnce is the number of members that are listed concurrently. Each listing needs a
+// connection to a server.
 const listsAtOnce = 8
 
 // Resolve turns the members of a target group into databases: the included ones, of which every
@@ -40,7 +41,7 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) (resu
 }
 
 // resolution is the resolution of a target group and of the groups that are its members, each once.
-// places limits the lists of all of them. mu guards groups.
+// places limits the concurrent lists of all of them. mu guards groups.
 type resolution struct {
 	list   ListFunc
 	places chan struct{}
@@ -48,7 +49,7 @@ type resolution struct {
 	groups map[*targets.Stands]func() ([]targets.Target, error)
 }
 
-// resolve resolves the group itself, or one that is its member.
+// resolve resolves the group, or a group that is its member.
 func (r *resolution) resolve(ctx context.Context, members []targets.Member) (result []targets.Target, counts []int, err error) {
 	var errs []error
 	for _, m := range members {
@@ -129,9 +130,9 @@ func keys(list []targets.Target) map[string]bool {
 	return all
 }
 
-// WithoutEffect says which members of a group add or take away nothing, one sentence each. counts
-// are those of [Resolve]. An exclusion without effect is often a misspelled name, whose database
-// the next run changes.
+// WithoutEffect returns the members of a group that add or exclude nothing, one sentence each.
+// counts are those of [Resolve]. An exclusion without effect is often a misspelled name, and the
+// next run would change its database.
 func WithoutEffect(members []targets.Member, counts []int) []string {
 	var list []string
 	for i, m := range members {
@@ -148,8 +149,8 @@ func WithoutEffect(members []targets.Member, counts []int) []string {
 	return list
 }
 
-// merge merges two targets of the same database. It keeps the pool, which only one of them may
-// know.
+// merge merges two targets of the same database. It keeps the pool, which may be known for only one
+// of them.
 func merge(a, b targets.Target) targets.Target {
 	first := a
 	order := cmp.Or(cmp.Compare(b.Server, a.Server), cmp.Compare(b.Database, a.Database),
@@ -177,7 +178,7 @@ func (r *resolution) listAll(
 			continue
 		}
 		if m.Stands != nil {
-			wg.Go(func() { // without a place: what it waits for needs one
+			wg.Go(func() { // takes no place: the listing that it waits for needs one
 				var err error
 				if lists[i], err = r.standsFor(ctx, m); err != nil {
 					errs[i] = &targets.MemberError{Member: m, Err: err}
@@ -235,8 +236,8 @@ func (r *resolution) standsFor(ctx context.Context, m targets.Member) ([]targets
 	return once()
 }
 
-// errLoop is the error of a target group that is a member of itself. Two authors may have made it
-// one at the same time.
+// errLoop is the error of a target group that is a member of itself. Two authors may have caused it
+// at the same time.
 var errLoop = errors.New("the group is a member of itself, directly or not: remove one of these members")
 
 // Resolver resolves target groups by queries to the servers.
@@ -247,13 +248,13 @@ type Resolver struct {
 }
 
 // NewResolver returns a resolver. control is the control database, which listings of servers and
-// pools leave out; its zero value means that there is none.
+// pools omit; the zero value means that there is none.
 func NewResolver(servers *Servers, control Instance) *Resolver {
 	return &Resolver{servers: servers, control: control}
 }
 
-// WithTags returns a resolver that lists the databases of Tag members by a function. Agents need
-// none, because the control database gives them the databases.
+// WithTags returns a resolver that lists the databases of Tag members by list. Agents need none,
+// because the control database gives them the databases.
 func (r *Resolver) WithTags(list ListFunc) *Resolver {
 	other := *r
 	other.tagged = list
@@ -289,7 +290,8 @@ func (r *Resolver) ResolveTags(ctx context.Context, members []targets.Member) ([
 	return list, c.of(list), nil
 }
 
-// Explain resolves the members, and counts what each adds or takes away; see the function Resolve.
+// Explain resolves the members, and counts the databases that each adds or excludes; see the
+// function Resolve.
 func (r *Resolver) Explain(ctx context.Context, members []targets.Member) (list []targets.Target, counts []int, err error) {
 	return Resolve(ctx, members, r.list)
 }

@@ -12,7 +12,7 @@ import (
 
 // result returns the result of the attempt; err is the error of run.
 func (t *attempt) result(ctx context.Context, err error) targets.Result {
-	var cause error // of the interruption, if ctx interrupted the attempt
+	var cause error // cause of the interruption, if ctx interrupted the attempt
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		cause = context.Cause(ctx)
 	}
@@ -65,7 +65,7 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 // of the error. err is the error of run, and cause the reason of an interruption, or nil.
 // t.messages.mu must be held.
 func (t *attempt) outcome(err, cause error) (targets.Outcome, string) {
-	reported := t.messages.firstError != nil && !t.open // an error, and nothing ran after it that was not seen
+	reported := t.messages.firstError != nil && !t.open // an error was reported, and the end of the script was seen
 	var limit *limitError
 	switch {
 	case err == nil:

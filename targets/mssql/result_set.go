@@ -24,8 +24,8 @@ type resultSet struct {
 	wire    *wire          // to report finished rows
 	begun   bool           // there is a current row
 	ended   bool
-	err     error   // reason if it ended before its last row
-	probed  *probed // gets the rows; nil: it is no result set of a probe
+	err     error   // reason if rows are missing at the end
+	probed  *probed // gets the rows of a probe; nil for other scripts
 }
 
 // typedRows are the driver's rows with the types of their columns.

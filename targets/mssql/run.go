@@ -31,7 +31,7 @@ func NewRunner(servers *Servers, limits targets.Limits) *Runner {
 	return &Runner{servers: servers, limits: limits.WithDefaults()}
 }
 
-// Servers returns what opens the runner's sessions.
+// Servers returns the Servers that open the runner's sessions.
 func (r *Runner) Servers() *Servers { return r.servers }
 
 // Attempt is one try of a step's script, its Command, on one target.
@@ -42,22 +42,23 @@ type Attempt struct {
 	// Parameters are the parameters of the run; nil means none. They replace $(param.NAME) and
 	// $(payload.PATH) in the script.
 	Parameters *parameters.Parameters
-	// Options are those of the step that only agents read. BindParameters makes the parameters
-	// variables of the batches that mention them: tenant is @tenant, and the whole object is
-	// @payload.
+	// Options are the options of the step that only agents read. With BindParameters, the
+	// parameters are variables of the batches that mention them: tenant is @tenant, and the whole
+	// object is @payload.
 	Options model.AgentOptions
 	// Output is the table for the first result set; nil means that the result set is dropped.
 	Output *Output
 	// Once makes the script run at most once over all its attempts; nil means that each attempt
 	// runs it.
 	Once *Once
-	// Trial makes the script run in a transaction that is rolled back; nil means that it runs.
-	// Output and Once are nil with it.
+	// Trial makes the script run in a transaction that is rolled back; nil commits as the script
+	// does. Output and Once must be nil with it.
 	Trial *Trial
-	// Probes says that the result has what the script returned. Trial and Preflight are nil then.
+	// Probes means that the result has the values that the script returned. Trial and Preflight
+	// must be nil with it.
 	Probes bool
-	// Preflight makes the attempt check the target in place of running the script; nil means that
-	// the script runs. Output, Once and Trial are nil with it.
+	// Preflight makes the attempt check the target instead of running the script; nil runs the
+	// script. Output, Once and Trial must be nil with it.
 	Preflight *Preflight
 }
 
@@ -80,8 +81,8 @@ func (r *Runner) Run(ctx context.Context, a Attempt) targets.Result {
 
 // canceledAtDeadline returns a context that ends with ctx, for the same cause, but whose Err is
 // context.Canceled. context.DeadlineExceeded is a net.Error, after which the driver refuses to use
-// the connection again, also if the server has acknowledged the attention: the session could not be
-// asked any more whether it is free. stop releases the context.
+// the connection again, even if the server has acknowledged the attention; then the session could
+// not be queried whether it is free. stop releases the context.
 func canceledAtDeadline(ctx context.Context) (canceled context.Context, stop func()) {
 	canceled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	detach := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -102,20 +103,20 @@ type attempt struct {
 	// open means that a batch was sent and that its end is not known.
 	open   bool
 	phases []targets.Phase
-	// announces says that CONTEXT_INFO is to be set in the packet of the script's first batch that
-	// permits it, and announced that it was.
+	// announces means that CONTEXT_INFO is to be set in the packet of the script's first batch that
+	// permits it; announced means that it was set.
 	announces, announced bool
 	// ending is set when a script was canceled.
 	ending ending
 
-	outputs      *pool // of the output table's database; nil if there is none
+	outputs      *pool // pool of the output table's database; nil if there is none
 	hadResultSet bool
 	written      int64 // rows in the output table
 	// alreadyRan means that an earlier attempt had committed the script, so that this attempt did
 	// not send it.
 	alreadyRan bool
 	probed     probed
-	// planned are the bytes of plans in reports.
+	// planned is the number of bytes of plans in reports.
 	planned int
 	// tried is the summary of a trial or preflight.
 	tried string
@@ -124,13 +125,14 @@ type attempt struct {
 }
 
 // opensTransaction matches scripts that may leave a transaction open. Only after these the server
-// is asked, which costs a round trip.
+// is queried, which costs a round trip.
 var opensTransaction = regexp.MustCompile(`(?i)\bBEGIN\s+(DISTRIBUTED\s+)?TRAN|\bIMPLICIT_TRANSACTIONS\b`)
 
 // run runs the script. It returns nil if all batches ran without an error of severity 11 or more
 // and the output was written.
 func (t *attempt) run(ctx context.Context) error {
-	// Before the login: a missing parameter fails the attempt without sending anything.
+	// Expand before the login, so that a missing parameter fails the attempt without sending
+	// anything.
 	batches, err := expandedBatches(t.Command, t.Variables, t.Parameters)
 	if err != nil {
 		return err
@@ -153,7 +155,7 @@ func (t *attempt) run(ctx context.Context) error {
 		return causeOr(ctx, err)
 	}
 	if t.spid == 0 {
-		t.spid = s.spid() // admit did not ask
+		t.spid = s.spid() // admit made no query
 	}
 	if t.spid == 0 { // the driver encrypts, and packets cannot be read
 		stop := cutAfter(ctx, s.wire, ackWait)
@@ -203,7 +205,8 @@ func (t *attempt) run(ctx context.Context) error {
 	return nil
 }
 
-// admit is Servers.admit, cut when ctx ends. It decides whether the session is announced.
+// admit calls Servers.admit, and cuts the connection when ctx ends. It decides whether the session
+// is announced.
 func (t *attempt) admit(ctx context.Context, s *session) error {
 	defer cutAfter(ctx, s.wire, ackWait)()
 	t.announces = t.Session != "" && !t.servers.cfg.AnonymousSessions
@@ -221,8 +224,8 @@ func (t *attempt) admit(ctx context.Context, s *session) error {
 }
 
 // noteOpenTransactions adds a remark about transactions that the script left open. The server rolls
-// them back when the session ends, which would look like success. If the server does not answer,
-// the outcome of the script stays as it is.
+// them back when the session ends; without the remark, the attempt would look successful. If the
+// server does not answer, the outcome of the script does not change.
 func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	defer cutAfter(ctx, s.wire, ackWait)()
 	if n, err := s.openTransactions(ctx); err == nil && n > 0 {
@@ -232,8 +235,8 @@ func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	}
 }
 
-// causeOr returns the cause of ctx if ctx has ended, because err is only a consequence then; else
-// err.
+// causeOr returns the cause of ctx if ctx has ended, because err is then only a consequence;
+// otherwise it returns err.
 func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -242,9 +245,9 @@ func causeOr(ctx context.Context, err error) error {
 }
 
 // batch sends one batch, with its bound variables, and reads the whole answer. If the answer is not
-// complete, the error is the cause of ctx if ctx has ended, else the reason why the connection
-// broke. If it is complete, the error is the first one of severity 11 or more, else the error of
-// the output.
+// complete, the error is the cause of ctx if ctx has ended, otherwise the reason why the connection
+// broke. If the answer is complete, the error is the first one of severity 11 or more, otherwise
+// the error of the output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int, args []driver.NamedValue) error {
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire, ackWait)

@@ -22,7 +22,7 @@ type Batch struct {
 	Text string
 	// Line is the number of the batch's first line in the script, counted from 1.
 	Line int
-	// Count is how often the batch runs: the number after GO, or 1.
+	// Count is the number of times that the batch runs: the number after GO, or 1.
 	Count int
 }
 
@@ -30,7 +30,7 @@ type Batch struct {
 type regionKind uint8
 
 const (
-	regionCode         regionKind = iota // everything else
+	regionCode         regionKind = iota // all other text
 	regionString                         // '…', with '' for a quote; the N of N'…' is code
 	regionQuotedName                     // "…", with "" for a quote
 	regionBracketName                    // […], with ]] for a bracket
@@ -90,7 +90,7 @@ const maxBatches = 100_000
 // names and comments it has no meaning. Blank batches are left out. The error is a *ScriptError for
 // other text after GO, and for more than 100,000 batches.
 func SplitBatches(script string) ([]Batch, error) {
-	script = strings.TrimPrefix(script, "\uFEFF") // byte order mark of a file
+	script = strings.TrimPrefix(script, "\uFEFF") // the byte order mark of a file
 	var batches []Batch
 	start, line, counted := 0, 1, 0 // start and first line of the current batch; lines before counted are counted
 	add := func(end, count int) {
@@ -203,7 +203,7 @@ func goLine(text string, at int) (end, count int, found bool, err error) {
 type Value struct {
 	text   string // unescaped
 	quote  bool   // the literal is quoted
-	prefix string // of the literal: N or empty
+	prefix string // prefix of the literal: N or empty
 }
 
 // StringValue returns a value whose literal is N'…'.
@@ -243,7 +243,7 @@ type RunVariables struct {
 	JobVersion             int
 	StepID                 int
 	StepName               string
-	JobExecutionID         uuid.UUID // of the job execution
+	JobExecutionID         uuid.UUID // ID of the job execution
 	JobExecutionCreateTime time.Time
 	TargetGroupName        string
 }
@@ -277,17 +277,16 @@ func Expand(text string, vars Variables) string {
 	return expanded
 }
 
-// ExpandRun is Expand with the parameters of a run, too: $(param.NAME) and $(payload.PATH). In
-// code, and in strings that are T-SQL themselves, a parameter must be a number, a boolean (1 or 0)
-// or null. Unlike other names, those of parameters must exist. The error is a *VariableError with
-// the line of text.
+// ExpandRun is Expand with the parameters of a run: $(param.NAME) and $(payload.PATH). In code, and
+// in strings that are T-SQL, a parameter must be a number, a boolean (1 or 0) or null. Unlike other
+// names, names of parameters must exist. The error is a *VariableError with the line of text.
 func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, error) {
 	room := maxGrowth
 	return expandRun(text, vars, p, &room)
 }
 
 // expandRun is ExpandRun for one of several batches that together may grow by room bytes. It
-// subtracts what it uses.
+// subtracts the growth from room.
 func expandRun(text string, vars Variables, p *parameters.Parameters, room *int) (string, error) {
 	var executed *executedText
 	nested := func(m mention, size int) bool {
@@ -333,8 +332,8 @@ func expandRun(text string, vars Variables, p *parameters.Parameters, room *int)
 	})
 }
 
-// maxGrowth bounds by how many bytes the values of variables make a script longer. A script of
-// 100 KB may mention a value of 100 KB 10,000 times.
+// maxGrowth bounds the number of bytes by which the values of variables make a script longer. A
+// script of 100 KB may mention a value of 100 KB 10,000 times.
 const maxGrowth = 16 << 20
 
 var errGrowth = fmt.Errorf("the values of the variables make the script longer by more than %d MB: "+
@@ -364,7 +363,7 @@ var (
 )
 
 // replace returns the text for the variable at the beginning of piece, and the length of its
-// mention $(name); 0 if it is not one of vars.
+// mention $(name); the length is 0 if the name is not one of vars.
 func (vars Variables) replace(piece string, kind regionKind) (string, int) {
 	end := 2
 	for end < len(piece) && isNameByte(piece[end]) {
@@ -403,8 +402,8 @@ type mention struct {
 	lines  *lineCount
 }
 
-// lineCount counts lines up to one mention after the other: counted from the beginning each time,
-// the lines of many mentions would take the square of their number.
+// lineCount counts lines up to one mention after the other. Counting from the beginning for each
+// mention would take quadratic time.
 type lineCount struct{ at, feeds int }
 
 // line returns the line of the mention in text, counted from 1. It is not called for an earlier
@@ -416,23 +415,23 @@ func (m mention) line(text string) int {
 }
 
 // expand replaces variables outside of comments. replace returns the text for the variable at a
-// mention, and how many bytes are replaced; 0 means that this is no variable. An error of replace
-// gets the line of the mention.
+// mention, and the number of bytes to replace; 0 means that the mention is not a variable. An error
+// of replace gets the line of the mention.
 func expand(text string, replace func(mention) (string, int, error)) (string, error) {
 	if !strings.Contains(text, "$(") {
 		return text, nil
 	}
 	var b strings.Builder
-	done := 0 // text up to here is in b
+	done := 0 // b has the text up to this offset
 	lines := &lineCount{}
-	loneReturn := false // the places of the rest of text depend on the server's reading
+	loneReturn := false // servers may read the rest of text differently
 	for pos := 0; pos < len(text); {
 		r := nextRegion(text, pos)
 		pos = r.end
 		comment := r.kind == regionLineComment || r.kind == regionBlockComment
 		from := r.start
 		if r.kind == regionLineComment {
-			// The documentation of -- names the carriage return alone as an end of a comment.
+			// The documentation of -- names a lone carriage return as the end of a comment.
 			if n := strings.IndexByte(strings.TrimSuffix(text[r.start:r.end], "\r"), '\r'); n >= 0 {
 				loneReturn, from = true, r.start+n
 			}

@@ -19,24 +19,24 @@ import (
 // Servers opens sessions on servers with named credentials. Safe for concurrent use.
 type Servers struct {
 	cfg        Config
-	encryption Encryption         // of servers that match no exception
+	encryption Encryption         // for servers that match no exception
 	exceptions []serverEncryption // the first that matches counts
 	admitted   admissions
 
 	// budget is shared by all sessions that run scripts.
 	budget *tdsguard.Budget
-	// questions is shared by all sessions whose rows go to a person, who may read them slowly.
+	// questions is shared by all sessions whose rows go to a person, who may be a slow reader.
 	questions *tdsguard.Budget
 	lastRead  atomic.Pointer[reading]
 
 	mu     sync.Mutex
 	closed bool
 	pools  map[poolKey]*pool
-	parsed map[string]msdsn.Config // by the texts of endpoints
+	parsed map[string]msdsn.Config // by the text of the endpoint
 }
 
-// maxParsed bounds the memory for names that were parsed. Parsing one takes as long as a small
-// query, and each attempt logs in.
+// maxParsed bounds the memory for parsed names. Parsing a name takes as long as a small query, and
+// each attempt logs in.
 const maxParsed = 4096
 
 // serverEncryption is a parsed ServerEncryption.
@@ -173,7 +173,7 @@ func (s *Servers) connector(server, database, credential, app string, readOnly b
 		connector = wrapConnector(inner, &encryption, dialer)
 	}
 	connector.limit, connector.onLogin = s.cfg.LoginTimeout, s.cfg.OnLogin
-	// A session of a pool answers many queries, each of which is small.
+	// A session of a pool answers many small queries.
 	connector.guard = guardConfig{limits: tdsguard.Limits{MessageBytes: s.cfg.Limits.MessageBytes}, rows: tdsguard.OwnRows}
 	return connector, nil
 }
@@ -222,7 +222,7 @@ func (s *Servers) params(server, database string) (msdsn.Config, error) {
 	params.Host = bareHost(params.Host)
 	params.Database = database
 	params.DialTimeout = -1 // the limit of the connector covers dialing
-	params.ConnTimeout = 0  // a limit would end every statement that is silent for so long
+	params.ConnTimeout = 0  // a limit would end every statement that is silent longer
 	params.DisableRetry = true
 	return params, nil
 }

@@ -34,7 +34,7 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 }
 
 // openFor is open with a description of the attempt, which becomes the end of program_name. It
-// costs nothing: each attempt has a login of its own.
+// costs no round trip, because each attempt logs in anyway.
 func (s *Servers) openFor(ctx context.Context, server, database, credential, token, description string) (*session, error) {
 	app := s.cfg.AppName
 	if s.cfg.AnonymousSessions {
@@ -92,8 +92,7 @@ func (s *session) number(ctx context.Context, question string) (int, error) {
 	return int(n), nil
 }
 
-// row sends a query that returns one row. A target may answer with something else, which is an
-// error.
+// row sends a query that returns one row. Any other answer of the target is an error.
 func (s *session) row(ctx context.Context, question string, into []driver.Value) error {
 	a, err := s.ask(ctx, question)
 	switch {
@@ -115,15 +114,15 @@ func (s *session) row(ctx context.Context, question string, into []driver.Value)
 // smallAnswer is the answer to a query of the agent.
 type smallAnswer struct {
 	sets    int              // result sets
-	columns int              // of the first one
-	rows    [][]driver.Value // of the first one; at most two are kept
+	columns int              // number of columns of the first result set
+	rows    [][]driver.Value // rows of the first result set; at most two are kept
 }
 
 // ask sends a batch and reads the answer to its end. The error is the server's first one of
 // severity 11 or more, errUnexplained, or the reason why the answer is not complete.
 //
-// It uses the driver's message queue, as scripts do. Without the queue the driver leaves its
-// reading goroutine behind when an error precedes the columns.
+// It uses the driver's message queue, as scripts do. Without the queue, the driver's reading
+// goroutine would block when an error precedes the columns.
 func (s *session) ask(ctx context.Context, text string) (a smallAnswer, err error) {
 	s.wire.setRows(tdsguard.OwnRows)
 	var queue sqlexp.ReturnMessage

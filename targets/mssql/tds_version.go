@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// tdsVersion changes the version number in a login over TDS 8.0. The driver under which a channel
-// encrypts asks for 7.4, which equals 8.0 inside of TLS, while the server must see 8.0 (MS-TDS
-// 2.2.6.4, TDSVersion). The driver must see 7.4 in the server's answer. go-mssqldb compares
-// versions as numbers and takes 8.0 (0x08000000) for a version before 7.2, and would then send
-// dates and bulk loads in the forms of SQL Server 2000.
+// tdsVersion changes the version number in a login over TDS 8.0. The driver requests 7.4, because a
+// channel encrypts under it; 7.4 equals 8.0 inside of TLS. The server must see 8.0 (MS-TDS 2.2.6.4,
+// TDSVersion), and the driver must see 7.4 in the server's answer: go-mssqldb compares versions as
+// numbers and takes 8.0 (0x08000000) for a version before 7.2, and would send dates and bulk loads
+// in the forms of SQL Server 2000.
 type tdsVersion struct {
 	login, reply bool // the login or its answer has not passed yet
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Trial makes a script run in one transaction that is rolled back. DESIGN.md, "Trials", says what
-// that cannot undo.
+// Trial makes a script run in one transaction that is rolled back. DESIGN.md, "Trials", lists the
+// effects that remain.
 type Trial struct {
-	// SkipUnsupported leaves out batches with statements that cannot be tried; otherwise a script
-	// that has one is refused, and nothing is sent.
+	// SkipUnsupported omits batches with statements that cannot be tried; otherwise a script that
+	// has such a batch is refused, and nothing is sent.
 	SkipUnsupported bool `json:"skip_unsupported,omitempty"`
 	// Plan reports the estimated plan of each batch, read before it runs. PlanXML reports the
 	// document as well, if it is small enough; it implies Plan.
@@ -33,7 +33,7 @@ func (t Trial) Options() string {
 		return ""
 	}
 	text, err := json.Marshal(t)
-	if err != nil { // it has nothing that cannot be encoded
+	if err != nil { // every value can be encoded
 		return err.Error()
 	}
 	return string(text)
@@ -54,9 +54,9 @@ func ParseTrial(text string) (*Trial, error) {
 	return t, nil
 }
 
-// trialBegin begins the transaction. In implicit mode, what follows a ROLLBACK of the script begins
-// another transaction, which nobody commits, in place of committing by itself. Set after BEGIN, the
-// mode changes nothing before
+// trialBegin begins the transaction. In implicit mode, statements after a ROLLBACK of the script
+// begin another transaction, which is never committed, instead of committing by themselves. The
+// mode is set after BEGIN, so it does not change how the first transaction begins
 // (https://learn.microsoft.com/sql/t-sql/statements/set-implicit-transactions-transact-sql).
 const trialBegin = "BEGIN TRANSACTION; SET IMPLICIT_TRANSACTIONS ON;"
 
@@ -66,7 +66,7 @@ const trialState = "SELECT @@TRANCOUNT AS open_transactions, CURRENT_TRANSACTION
 
 const trialEnd = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 
-// trialLocks reads what the transaction has used and holds.
+// trialLocks reads the log and the locks of the transaction.
 //
 //go:embed trial_locks.sql
 var trialLocks string
@@ -77,7 +77,7 @@ type TrialError struct{ Reason string }
 // Error implements error.
 func (e *TrialError) Error() string { return e.Reason }
 
-// judged is a batch with what was recognised in it.
+// judged is a batch with the statements that were recognised in it.
 type judged struct {
 	Batch
 	doubts []doubt
@@ -107,12 +107,12 @@ func (t *Trial) judge(batches []Batch) ([]judged, error) {
 	}
 	if len(refused) > 0 && !t.SkipUnsupported {
 		return nil, &TrialError{"The script cannot be tried, and nothing was sent: " + strings.Join(shortened(refused), "; ") +
-			". With the option skip_unsupported, a trial leaves out the batches with these."}
+			". A trial with --skip-unsupported (\"skip_unsupported\" in @mode_options) leaves out the batches with these."}
 	}
 	return list, nil
 }
 
-// tryOut runs the batches in a transaction, reports on each, and rolls everything back.
+// tryOut runs the batches in a transaction, reports on each, and rolls back the transaction.
 func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) error {
 	err := t.inTrial(ctx, s, func() error { return s.exec(ctx, trialBegin) })
 	if err != nil {
@@ -153,7 +153,7 @@ func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) erro
 		}
 		t.messages.add(targets.Report{Trial: &report})
 		if err != nil {
-			_ = t.rollBack(ctx, s) // the error of the batch counts, and the end of the session rolls back, too
+			_ = t.rollBack(ctx, s) // the error of the batch is reported, and the end of the session also rolls back
 			return err
 		}
 	}
@@ -167,8 +167,8 @@ func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) erro
 	return nil
 }
 
-// tryBatch runs a batch as often as it is to run, and checks that the transaction is the same
-// afterwards.
+// tryBatch runs a batch as often as the script requires, and checks that the transaction is the
+// same afterwards.
 func (t *attempt) tryBatch(ctx context.Context, s *session, b judged, begun int64, report *targets.TrialBatch) error {
 	before, started := t.messages.affectedRows(), time.Now()
 	defer func() {
@@ -203,7 +203,7 @@ func (t *attempt) tryBatch(ctx context.Context, s *session, b judged, begun int6
 	return nil
 }
 
-// inTrial asks the server something, cut when ctx ends.
+// inTrial runs a query of the agent, and cuts the connection when ctx ends.
 func (t *attempt) inTrial(ctx context.Context, s *session, ask func() error) error {
 	defer cutAfter(ctx, s.wire, ackWait)()
 	if err := ask(); err != nil {
@@ -223,8 +223,8 @@ func (t *attempt) trialState(ctx context.Context, s *session) (open, id int64, e
 	return open, id, nil
 }
 
-// rollBack rolls everything back, also after ctx has ended. If the server does not answer, it rolls
-// back when the session ends.
+// rollBack rolls back the transaction, also after ctx has ended. If the server does not answer, it
+// rolls back when the session ends.
 func (t *attempt) rollBack(ctx context.Context, s *session) error {
 	if _, broken := s.wire.state(); broken != nil {
 		return broken
@@ -232,8 +232,8 @@ func (t *attempt) rollBack(ctx context.Context, s *session) error {
 	return t.inTrial(ctx, s, func() error { return s.exec(context.WithoutCancel(ctx), trialEnd) })
 }
 
-// measure adds to a report what the transaction has used and holds. What cannot be read is no
-// error.
+// measure adds the log and the locks of the transaction to a report. A value that cannot be read is
+// not an error.
 func (t *attempt) measure(ctx context.Context, s *session, report *targets.TrialBatch, logBytes *int64) {
 	if _, broken := s.wire.state(); broken != nil || ctx.Err() != nil {
 		return

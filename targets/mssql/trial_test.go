@@ -229,7 +229,7 @@ func TestTrialPlanTooLarge(t *testing.T) {
 	require.Len(t, list[1].Plan.XML, 1)
 }
 
-// rewriter replaces a text in what is sent to a server by one of the same length.
+// rewriter replaces a text in the data for a server with a text of the same length.
 type rewriter struct {
 	mssqldb.HostDialer
 	from, to string

@@ -10,7 +10,7 @@ import (
 // doubt is a statement of a batch that a trial cannot undo, or that cannot be in a transaction.
 type doubt struct {
 	line int
-	// statement is how the statement begins, such as ALTER DATABASE.
+	// statement is the beginning of the statement, such as ALTER DATABASE.
 	statement string
 	reason    string
 	// warns means that the batch may be sent nevertheless.
@@ -40,7 +40,7 @@ const (
 	// both switch the mode that keeps statements after a ROLLBACK from committing.
 	changesMode = "it changes how transactions begin, on which the rollback relies"
 	outside     = "it acts outside of the transaction, and its effect stays"
-	// sql/t-sql/language-elements/waitfor-transact-sql: locks are held meanwhile.
+	// sql/t-sql/language-elements/waitfor-transact-sql: locks are held during the wait.
 	waits = "locks are held while it waits"
 	// sql/t-sql/statements/create-sequence-transact-sql: numbers are made outside of the
 	// transaction, and consumed whether it is committed or rolled back.
@@ -122,9 +122,9 @@ func definesModule(tokens []tsql.Token) bool {
 	return false
 }
 
-// doubts returns what a trial cannot undo of a batch whose first line has the number line in the
-// script. What procedures and dynamic T-SQL do cannot be seen; the transaction is looked at after
-// each batch.
+// doubts returns the statements of a batch that a trial cannot undo. line is the number of the
+// batch's first line in the script. Statements in procedures and in dynamic T-SQL cannot be seen;
+// therefore the transaction is checked after each batch.
 func doubts(text string, line int) ([]doubt, error) {
 	tokens, err := tsql.Scan(text)
 	if err != nil {
@@ -137,7 +137,7 @@ func doubts(text string, line int) ([]doubt, error) {
 	add := func(i int, statement, reason string, warns bool) {
 		found = append(found, doubt{line + tokens[i].Line - 1, statement, reason, warns})
 	}
-	depth := 0       // of transactions that the batch has begun
+	depth := 0       // number of transactions that the batch has begun
 	granted := false // the words are names of permissions
 	for i, t := range tokens {
 		switch {

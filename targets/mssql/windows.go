@@ -33,12 +33,12 @@ type Kerberos struct {
 // authenticatorParameter is the parameter of a connection that names the authenticator.
 const authenticatorParameter = "authenticator"
 
-// Names of authenticators beside kerberos.Authenticator.
+// Names of authenticators other than kerberos.Authenticator.
 const (
 	sspiAuthenticator = "winsspi"
 	ntlmAuthenticator = "ntlm"
-	// passwordAuthenticator is that of SQL logins. Without it the driver uses its default, NTLM or
-	// SSPI, for users with a backslash.
+	// passwordAuthenticator is the authenticator of SQL logins. Without it, the driver would use
+	// its default, NTLM or SSPI, for users with a backslash.
 	passwordAuthenticator = "jobagent-password"
 )
 
@@ -72,7 +72,7 @@ func (c Credential) checkWindows() (errs []error) {
 	return errs
 }
 
-// authenticate sets the parameters that make the driver log in as c on an operating system. User
+// authenticate sets the parameters by which the driver logs in as c on an operating system. User
 // and password are set already.
 func (c Credential) authenticate(p *msdsn.Config, system string) {
 	p.Parameters = maps.Clone(p.Parameters)
@@ -100,8 +100,8 @@ func (c Credential) authenticate(p *msdsn.Config, system string) {
 	}
 }
 
-// windowsAuthenticator returns how a Windows account logs in: by SSPI on Windows, if the account is
-// that of the process or has a password, and by Kerberos otherwise.
+// windowsAuthenticator returns the authenticator of a Windows account: SSPI on Windows, if the
+// account is that of the process or has a password, and Kerberos otherwise.
 func windowsAuthenticator(p msdsn.Config, system string) string {
 	own := []string{kerberos.ParameterKeytab, kerberos.ParameterCache, kerberos.ParameterConfig, kerberos.ParameterRealm}
 	named := slices.ContainsFunc(own, func(name string) bool { return p.Parameters[name] != "" })
@@ -115,7 +115,7 @@ func windowsAuthenticator(p msdsn.Config, system string) string {
 var integratedWords = []string{"integrated security", "trusted_connection"}
 
 // authenticatorOf returns the authenticator of a connection on an operating system: the named one,
-// or the one that integrated security and the user imply. Empty: Microsoft Entra ID. The error
+// or the one that integrated security and the user imply. Empty means Microsoft Entra ID. The error
 // repeats no value.
 func authenticatorOf(p msdsn.Config, system string) (string, error) {
 	name, named := p.Parameters[authenticatorParameter]

@@ -136,7 +136,7 @@ func (a *Auth) fromDefinition(inline *action.Auth, allowHTTP bool) error {
 	default:
 		return fmt.Errorf("invalid kind %q", inline.Kind)
 	}
-	if a.with.Header != "" && !isToken(a.with.Header) {
+	if a.with.Header != "" && !IsToken(a.with.Header) {
 		return fmt.Errorf("invalid header %q: want the name of a header", a.with.Header)
 	}
 	if err := a.setCertificate(inline.Certificate, ""); err != nil {

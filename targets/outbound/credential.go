@@ -216,7 +216,7 @@ func (c Credential) validateDetails() (errs []error) {
 	if c.Header != "" && c.Query != "" {
 		errs = append(errs, errors.New("header and query exclude each other"))
 	}
-	if c.Header != "" && !isToken(c.Header) {
+	if c.Header != "" && !IsToken(c.Header) {
 		errs = append(errs, fmt.Errorf("invalid header %q: want the name of a header", c.Header))
 	}
 	switch c.ClientAuthentication {
@@ -256,8 +256,8 @@ func checkTokenURL(text string, allowHTTP bool) error {
 	}
 }
 
-// isToken reports whether text is a token of HTTP (RFC 9110, 5.6.2), such as the name of a header.
-func isToken(text string) bool {
+// IsToken reports whether text is a token of HTTP (RFC 9110, 5.6.2), such as the name of a header.
+func IsToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {

@@ -36,7 +36,7 @@ func remark(list *[]targets.Message, format string, args ...any) {
 	*list = append(*list, targets.Message{Kind: targets.KindAgent, Text: fmt.Sprintf(format, args...)})
 }
 
-// run runs the process. It returns nil if the process ended by a success code.
+// run runs the process. It returns nil if the process ended with a success code.
 func (t *attempt) run(ctx context.Context) (err error) {
 	if t.entry, err = t.check(t.Action); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (t *attempt) run(ctx context.Context) (err error) {
 	return t.runTree(ctx, tree, dir, limits)
 }
 
-// runTree starts the process, waits for its end, and ends its tree.
+// runTree starts the process, waits for its end, and kills the rest of its tree.
 func (t *attempt) runTree(ctx context.Context, tree *tree, dir directory, limits limits) error {
 	pipes, err := newPipes()
 	if err != nil {
@@ -131,10 +131,11 @@ func (t *attempt) runTree(ctx context.Context, tree *tree, dir directory, limits
 	return t.judge(end, tree, limits, reason)
 }
 
-// errLate means that the process was started after the agent's right to do so had ended.
+// errLate means that the process was started after the instant that Begin had returned.
 var errLate = errors.New("the process started after the agent's lease, and was killed at once")
 
-// begin records the attempt in the control database. It returns until when the process may start.
+// begin records the attempt in the control database. It returns the instant before which the
+// process must start.
 func (t *attempt) begin(ctx context.Context) (before time.Time, err error) {
 	before, err = t.Begin(ctx)
 	switch {
@@ -150,8 +151,8 @@ func (t *attempt) begin(ctx context.Context) (before time.Time, err error) {
 }
 
 // supervise waits for the end of the process, and ends the process when ctx ends or a limit is
-// exceeded. The returned reason says why the process was ended; nil if it ended by itself. The
-// returned end is nil if the process did not end.
+// exceeded. The returned reason is why the process was ended; nil means that it ended by itself.
+// The returned end is nil if the process did not end.
 func (t *attempt) supervise(ctx context.Context, p *running, tree *tree, limits limits, reason error) (*ending, error) {
 	done, exceeded := ctx.Done(), (<-chan struct{})(nil)
 	if t.Action.Process.OutputHalt {
@@ -178,7 +179,7 @@ func (t *attempt) supervise(ctx context.Context, p *running, tree *tree, limits 
 			return &end, reason
 		case <-done:
 			select {
-			case end := <-p.ended: // at the same time: the process ended by itself
+			case end := <-p.ended: // the process ended by itself at the same time
 				return &end, reason
 			default:
 			}
@@ -218,13 +219,13 @@ func timedOut(cause error) bool {
 // ending is the end of the first process of a tree.
 type ending struct {
 	state *os.ProcessState
-	// left is how many other processes of the tree still ran and were killed.
+	// left is the number of other processes of the tree that still ran and were killed.
 	left int
-	// complete says that no process of the tree is known to run.
+	// complete means that no process of the tree is known to run.
 	complete bool
 }
 
-// judge returns why the attempt is no success; nil for a success.
+// judge returns the reason why the attempt is not a success; nil means that it is one.
 func (t *attempt) judge(end *ending, tree *tree, limits limits, reason error) error {
 	if end.left > 0 && reason == nil {
 		remark(&t.closing, "%s that the process had started still ran and %s killed.", processes(end.left), was(end.left))
@@ -264,7 +265,7 @@ func exitText(exit *ExitError, state *os.ProcessState) string {
 // exitTemporary is EX_TEMPFAIL of sysexits.h: "temp failure; user is invited to retry".
 const exitTemporary = 75
 
-// hint says what an exit code means by the convention of shells; empty for other codes.
+// hint returns the meaning of an exit code by the convention of shells; empty for other codes.
 func hint(code int) string {
 	switch {
 	case code == exitTemporary:
@@ -379,8 +380,8 @@ func was(n int) string {
 
 // running is a started process.
 type running struct {
-	started chan error  // receives once
-	ended   chan ending // receives once, if the process was started
+	started chan error  // receives one value
+	ended   chan ending // receives one value, if the process was started
 }
 
 // limits are the limits of one attempt.
@@ -408,7 +409,7 @@ func newPipes() (*pipes, error) {
 	return p, nil
 }
 
-// run closes the ends of the process, which has its own copies, and moves the data until the
+// run closes the ends of the process, which has copies of them, and moves the data until the
 // process closes its ends. The callers of run must call wait or cut.
 func (p *pipes) run(input string, stdout, stderr io.Writer) {
 	p.stdin[0].Close()
@@ -438,7 +439,8 @@ func (p *pipes) run(input string, stdout, stderr io.Writer) {
 	}()
 }
 
-// wait waits until the data was moved. It reports false if this took too long, and cuts then.
+// wait waits until the data was moved. If this takes longer than limit, it cuts the pipes and
+// returns false.
 func (p *pipes) wait(limit time.Duration) bool {
 	p.stdin[1].Close() // nobody reads the rest
 	timer := time.NewTimer(limit)
@@ -452,7 +454,7 @@ func (p *pipes) wait(limit time.Duration) bool {
 	}
 }
 
-// cut closes the pipes, and waits until nothing is moved any more.
+// cut closes the pipes, and waits until no more data is moved.
 func (p *pipes) cut() {
 	p.close()
 	<-p.done

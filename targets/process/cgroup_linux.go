@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCgroup returns where cgroup v2 is mounted and the directory of the cgroup of a process, whose
-// directory in /proc is given.
+// ownCgroup returns the mount point of cgroup v2 and the directory of the cgroup of a process. proc
+// is the directory of the process in /proc.
 func ownCgroup(proc string) (mount, dir string, err error) {
 	path, found := "", false
 	for line := range strings.Lines(readFile(proc, "cgroup")) {

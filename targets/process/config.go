@@ -27,11 +27,11 @@ type Config struct {
 	// Hidden are files and directories of the agent, such as its configuration and its keys. On
 	// Linux with Landlock, processes of an agent that is not root can neither read nor change them.
 	Hidden []string
-	// Names are what errors call the settings.
+	// Names are the names of the settings in errors.
 	Names Names
 }
 
-// Names are the names of settings where they are configured. Empty: those of the fields.
+// Names are the names of settings in the configuration. An empty name means the name of the field.
 type Names struct{ Cgroup, WorkDir, Entries string }
 
 // orFields returns the names that errors use.
@@ -41,7 +41,7 @@ func (n Names) orFields() Names {
 
 // Entry is a process that steps may run.
 type Entry struct {
-	// Name is how steps name the entry: letters, digits and "_.-", at most 128.
+	// Name is the name of the entry in steps: letters, digits and "_.-", at most 128.
 	Name string
 	// Path is the absolute path of the executable file.
 	Path string
@@ -55,9 +55,9 @@ type Entry struct {
 	User string
 	// Dir is the working directory; empty means the attempt's own directory.
 	Dir string
-	// Env are environment variables beside JOBAGENT_*. The defaults are PATH
-	// "/usr/local/bin:/usr/bin:/bin", HOME the attempt's directory, LANG "C.UTF-8" and TZ "UTC";
-	// on Unix, TMPDIR is the attempt's directory, too.
+	// Env are environment variables in addition to JOBAGENT_*. The defaults are PATH
+	// "/usr/local/bin:/usr/bin:/bin", HOME the attempt's directory, LANG "C.UTF-8" and TZ "UTC"; on
+	// Unix, TMPDIR is also the attempt's directory.
 	Env map[string]string
 	// MaxMemory in bytes bounds the memory of the whole tree of processes; 0 means no limit. A step
 	// may lower it.
@@ -65,18 +65,18 @@ type Entry struct {
 	// MaxProcesses bounds the number of processes (threads, where the kernel counts) of the tree;
 	// 0 means no limit.
 	MaxProcesses int
-	// MemoryLimit says what happens where the kernel cannot limit the memory of the tree; empty
-	// means MemoryRefuse.
+	// MemoryLimit is the method where the kernel cannot limit the memory of the tree; empty means
+	// MemoryRefuse.
 	MemoryLimit MemoryLimit
-	// NewPrivileges lets the process gain privileges by set-user-ID programs such as sudo. The
-	// default is that it cannot. Linux only.
+	// NewPrivileges lets the process gain privileges by set-user-ID programs such as sudo. Linux
+	// only.
 	NewPrivileges bool
-	// AgentFiles lets the process use the files of Config.Hidden, as far as its user may, and do
-	// what Landlock refuses, such as mounts in a namespace of its own.
+	// AgentFiles lets the process use the files of Config.Hidden, as far as its user may, and use
+	// system calls that Landlock refuses, such as mounts in a namespace of its own.
 	AgentFiles bool
 }
 
-// MemoryLimit says what happens where the kernel cannot limit the memory of a tree of processes.
+// MemoryLimit is the method where the kernel cannot limit the memory of a tree of processes.
 type MemoryLimit string
 
 const (
@@ -87,7 +87,7 @@ const (
 	// small limit.
 	MemoryAddressSpace MemoryLimit = "address-space"
 	// MemoryPoll reads the resident memory of the tree a few times a second, and kills the tree
-	// when it is over the limit. A fast process exceeds the limit for a moment.
+	// when it exceeds the limit. A fast process may exceed the limit for a moment.
 	MemoryPoll MemoryLimit = "poll"
 )
 
@@ -95,7 +95,7 @@ const (
 type entry struct {
 	Entry
 	args *regexp.Regexp // nil: no arguments
-	user *identity      // nil: the agent's own user
+	user *identity      // nil: the agent's user
 }
 
 var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
@@ -185,10 +185,10 @@ func (e Entry) check(fault func(member, format string, args ...any)) *entry {
 	return checked
 }
 
-// minMemory is the smallest limit of memory: 1 MiB. Below, no process starts.
+// minMemory is the smallest limit of memory: 1 MiB. With less, no process starts.
 const minMemory = 1 << 20
 
-// memory returns the limit of an attempt whose step asks for a limit, too.
+// memory returns the limit of an attempt whose step also has a limit.
 func (e *entry) memory(asked int64) int64 {
 	if asked == 0 || e.MaxMemory == 0 {
 		return cmp.Or(asked, e.MaxMemory)

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// markerVariable is the variable by which the processes of a step on a target are recognized. Its
-// value is the idempotency key.
+// markerVariable is the variable that identifies the processes of a step on a target. Its value is
+// the idempotency key.
 const markerVariable = "JOBAGENT_IDEMPOTENCY_KEY"
 
 // directory is the attempt's own directory.
 type directory struct {
 	path    string
 	payload string   // path of the file of the run's parameters; empty for none
-	lock    *os.File // tells other agents that this one lives
+	lock    *os.File // locked while this agent lives
 }
 
 // errInUse means that another agent uses a directory.
@@ -66,7 +66,8 @@ func (t *attempt) makeDirectory() (directory, error) {
 }
 
 // removeLeft removes the directory of an earlier attempt. An agent that sweeps, or that ends the
-// earlier attempt, holds the directory for a moment. If it holds it longer, it will remove it.
+// earlier attempt, locks the directory for a moment. If it keeps the lock longer, it will remove
+// the directory.
 func (t *attempt) removeLeft(path string) error {
 	for deadline := time.Now().Add(t.drain); ; {
 		lock, err := lockDirectory(path)
@@ -96,8 +97,8 @@ func (d directory) remove() error {
 // directoryName matches the names of the attempts' directories: the key, and a number.
 var directoryName = regexp.MustCompile(`^jobagent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9]+$`)
 
-// sweep kills the processes and removes the directories of attempts whose agents have died. What it
-// cannot kill or remove, the next attempt finds.
+// sweep kills the processes and removes the directories of attempts whose agents have died. The
+// next attempt finds those that sweep cannot kill or remove.
 func (r *Runner) sweep() {
 	if !sweeps {
 		return
@@ -114,7 +115,7 @@ func (r *Runner) sweep() {
 		path := filepath.Join(r.workDir, one.Name())
 		lock, err := lockDirectory(path)
 		if err != nil {
-			continue // its agent lives
+			continue // its agent is alive
 		}
 		// An attempt with this key waits for the lock before it starts.
 		if _, err := r.host.endLeftovers(name[1]); err == nil {
@@ -124,8 +125,8 @@ func (r *Runner) sweep() {
 	}
 }
 
-// environment returns the whole environment of the process. Nothing of the agent's own environment
-// is in it.
+// environment returns the whole environment of the process. It has no variable of the agent's
+// environment.
 func (t *attempt) environment(dir directory) []string {
 	all := map[string]string{
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": dir.path, "LANG": "C.UTF-8", "TZ": "UTC",
@@ -153,7 +154,7 @@ func (t *attempt) environment(dir directory) []string {
 	maps.Copy(all, optional)
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		// An author can put NUL into a name, and the operating system cannot pass it.
+		// A name of an author may contain NUL, which the operating system cannot pass.
 		list = append(list, fmt.Sprintf("%s=%s", name, strings.ReplaceAll(all[name], "\x00", "\uFFFD")))
 	}
 	return list
@@ -168,7 +169,7 @@ func callbackToken(callback string) string {
 	return path.Base(u.Path)
 }
 
-// secrets returns what must not stand in messages.
+// secrets returns the texts to be masked in messages.
 func (t *attempt) secrets() []string {
 	all := []string{t.CallbackURL, callbackToken(t.CallbackURL)}
 	if t.Action != nil {
@@ -177,7 +178,7 @@ func (t *attempt) secrets() []string {
 	return all
 }
 
-// input returns the standard input: the step's, or the run's parameters.
+// input returns the standard input: the input of the step, or the run's parameters.
 func (t *attempt) input() string {
 	if t.Action.Process.Input != "" {
 		return t.Action.Process.Input

@@ -19,29 +19,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is what this machine offers to end and to limit trees of processes.
+// host holds the methods of this machine to end and to limit trees of processes.
 type host struct {
-	// parent is the cgroup in which each attempt gets a child; empty where that is not possible.
+	// parent is the cgroup in which each attempt gets a child; empty if that is not possible.
 	parent string
-	// memory and pids say whether the children have these controllers.
+	// memory and pids report whether the children have these controllers.
 	memory, pids bool
-	// systemd is the path of systemd-run; empty where it does not work. scopes is the cgroup of
-	// its scopes.
+	// systemd is the path of systemd-run; empty if it does not work. scopes is the cgroup of its
+	// scopes.
 	systemd, scopes string
-	// landlock is the version of Landlock; 0 where the kernel has none. hidden is Config.Hidden,
-	// and workDir the directory of the attempts' directories.
+	// landlock is the version of Landlock; 0 if the kernel has none. hidden is Config.Hidden, and
+	// workDir is the directory that contains the attempts' directories.
 	landlock int
 	hidden   []string
 	workDir  string
-	// setting is the name of Config.Cgroup where it is configured.
+	// setting is the name of Config.Cgroup in the configuration.
 	setting string
 	// killWait bounds the wait for the end of killed processes.
 	killWait time.Duration
-	// beforeStart is called right before a start; nil except in tests.
+	// beforeStart is called right before a start. It is nil except in tests.
 	beforeStart func()
 }
 
-// newHost tries what the machine offers.
+// newHost determines which methods work on this machine.
 func newHost(config Config) (*host, error) {
 	h := &host{
 		killWait: 2 * time.Second, landlock: landlockVersion(), hidden: config.Hidden, workDir: cmp.Or(config.WorkDir, os.TempDir()),
@@ -56,7 +56,7 @@ func newHost(config Config) (*host, error) {
 		h.parent = cmp.Or(configured, own)
 	}
 	if configured != "" {
-		// The controllers may be on already, or not be delegated: what counts is read below.
+		// The controllers may be enabled already, or not be delegated. The result is read below.
 		for _, controller := range []string{"+memory", "+pids"} {
 			writeFile(configured, "cgroup.subtree_control", controller) //nolint:errcheck // see above
 		}
@@ -106,7 +106,7 @@ func tryCgroup(parent string) error {
 	return err
 }
 
-// trySystemd looks for systemd-run, and whether systemd answers it.
+// trySystemd looks for systemd-run, and checks that systemd answers it.
 func (h *host) trySystemd(mount string) {
 	path, err := exec.LookPath("systemd-run")
 	if err != nil {
@@ -122,7 +122,7 @@ func (h *host) trySystemd(mount string) {
 	}
 }
 
-// treeMethod says how trees of processes are ended.
+// treeMethod describes how trees of processes are ended.
 func (h *host) treeMethod() string {
 	if h.parent != "" {
 		return "cgroup v2 in " + h.parent
@@ -130,7 +130,7 @@ func (h *host) treeMethod() string {
 	return "process group and search for " + markerVariable
 }
 
-// memoryWay returns how memory is limited, or why it cannot be.
+// memoryWay returns the method that limits memory, or the reason why there is none.
 func (h *host) memoryWay(fallback MemoryLimit) (way, error) {
 	switch {
 	case h.memory:
@@ -190,11 +190,11 @@ type tree struct {
 	fd     *os.File
 	limits limits
 
-	pid    int // of the first process, which leads the group
+	pid    int // the first process, which leads the group
 	killed bool
 
 	mu     sync.Mutex
-	reaped bool // another process may have the number now
+	reaped bool // another process may have this number
 }
 
 // newTree prepares an attempt.
@@ -243,8 +243,8 @@ func (t *tree) setLimits() error {
 }
 
 // start starts the process. One goroutine with a thread of its own is the process's parent for its
-// whole life: the kernel kills the process when that thread ends (Pdeathsig), so it must not end
-// earlier. The thread ends with the goroutine.
+// whole life. The kernel kills the process when that thread ends (Pdeathsig), so the thread must
+// not end earlier. It ends with the goroutine.
 func (h *host) start(cmd *exec.Cmd, t *tree, e *entry) *running {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if e.user != nil && t.limits.way != bySystemd {
@@ -275,10 +275,10 @@ func (h *host) start(cmd *exec.Cmd, t *tree, e *entry) *running {
 	return p
 }
 
-// onOwnThread calls f on a thread that runs nothing else and ends with f. It is not the main
-// thread, which cannot end.
+// onOwnThread calls f on a thread that runs nothing else and ends with f. The thread is not the
+// main thread, which cannot end.
 func onOwnThread(f func()) {
-	runtime.LockOSThread() // a thread whose goroutine ends with the lock ends, too
+	runtime.LockOSThread() // a thread ends with a goroutine that holds the lock
 	if unix.Gettid() != os.Getpid() {
 		f()
 		return
@@ -315,7 +315,7 @@ func (t *tree) startLocked(cmd *exec.Cmd, e *entry) error {
 	if !cmd.SysProcAttr.Ptrace {
 		return nil
 	}
-	// The process is stopped before its first instruction: the limit holds from the beginning.
+	// The process is stopped before its first instruction, so the limit holds from the beginning.
 	var status unix.WaitStatus
 	_, err := ignoringEINTR(func() (int, error) { return unix.Wait4(t.pid, &status, 0, nil) })
 	limit := unix.Rlimit{Cur: uint64(t.limits.memory), Max: uint64(t.limits.memory)}
@@ -326,7 +326,7 @@ func (t *tree) startLocked(cmd *exec.Cmd, e *entry) error {
 		err = unix.PtraceDetach(t.pid)
 	}
 	if err != nil {
-		cmd.Process.Kill() //nolint:errcheck // the error above counts
+		cmd.Process.Kill() //nolint:errcheck // the error above is returned
 		cmd.Wait()         //nolint:errcheck // as above
 		return fmt.Errorf("limit the address space: %w", err)
 	}
@@ -351,15 +351,15 @@ func (t *tree) useSystemd(cmd *exec.Cmd, e *entry) {
 	cmd.Path = t.systemd
 }
 
-// interrupt asks the group to end.
+// interrupt requests the group to end.
 func (t *tree) interrupt() error { return t.signal(syscall.SIGTERM) }
 
-// kill kills the tree. The end of the first process follows.
+// kill kills the tree. The end of the first process is reported afterwards.
 func (t *tree) kill() {
 	t.killed = true
 	t.signal(syscall.SIGKILL) //nolint:errcheck // the group may have ended
 	if t.cgroup != "" {
-		writeFile(t.cgroup, "cgroup.kill", "1") //nolint:errcheck // endRest reports what stays
+		writeFile(t.cgroup, "cgroup.kill", "1") //nolint:errcheck // endRest reports the rest
 	}
 }
 
@@ -370,14 +370,14 @@ func (t *tree) signal(signal syscall.Signal) error {
 	if t.reaped {
 		return os.ErrProcessDone
 	}
-	// A process can leave its group, so the first one gets the signal by its number, too.
+	// A process can leave its group, so the first process also gets the signal by its number.
 	if group, err := unix.Getpgid(t.pid); err == nil && group != t.pid {
-		syscall.Kill(t.pid, signal) //nolint:errcheck // it is not reaped
+		syscall.Kill(t.pid, signal) //nolint:errcheck // the process was not reaped
 	}
 	return syscall.Kill(-t.pid, signal)
 }
 
-// endRest kills what is left of the tree after the end of the first process. That process must not
+// endRest kills the rest of the tree after the end of the first process. The first process must not
 // have been reaped, so that no other process has its number.
 func (t *tree) endRest() (left int, err error) {
 	if t.cgroup != "" {
@@ -391,7 +391,7 @@ func (t *tree) polled(limits limits) bool {
 	return limits.way == byPolling || limits.processes > 0 && limits.way != bySystemd && !(t.owned && t.pids)
 }
 
-// measure returns which limit the tree exceeds; empty for none.
+// measure returns the limit that the tree exceeds; empty means none.
 func (t *tree) measure(limits limits) string {
 	pids := t.pidsOf()
 	if limits.processes > 0 && len(pids) > limits.processes {
@@ -419,7 +419,8 @@ func (t *tree) pidsOf() []int {
 	return treeMembers(t.key, t.pid)
 }
 
-// outOfMemory says whether the kernel ended the tree because of its memory; empty if not.
+// outOfMemory returns a sentence if the kernel ended the tree because of its memory; otherwise it
+// returns the empty string.
 func (t *tree) outOfMemory(limits limits, exit *ExitError) string {
 	if limits.way != byCgroup && limits.way != bySystemd {
 		return ""
@@ -455,9 +456,9 @@ func (t *tree) close() error {
 	return nil
 }
 
-// waitZombie waits until the process has ended, and leaves it to be reaped.
+// waitZombie waits until the process has ended, without reaping it.
 func waitZombie(pid int) {
-	ignoringEINTR(func() (int, error) { //nolint:errcheck // Wait follows, and reports more
+	ignoringEINTR(func() (int, error) { //nolint:errcheck // Wait follows, and has the error
 		return 0, unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	})
 }

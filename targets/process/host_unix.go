@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// host is what this machine offers to end and to limit trees of processes: process groups only.
+// host holds the methods of this machine to end and to limit trees of processes: process groups
+// only.
 type host struct{}
 
 func newHost(config Config) (*host, error) {
@@ -26,7 +27,8 @@ func (h *host) memoryWay(MemoryLimit) (way, error) {
 	return byNothing, errors.New("this operating system offers no way to limit the memory of a tree of processes")
 }
 
-// exposed says why a process of the entry can use the agent's files; empty if it cannot.
+// exposed returns the reason why a process of the entry can use the agent's files; empty if it
+// cannot.
 func (h *host) exposed(e *entry) string {
 	if e.user.isOther() || e.AgentFiles {
 		return ""
@@ -34,7 +36,7 @@ func (h *host) exposed(e *entry) string {
 	return "give the entry a user of its own, which needs an agent of user root"
 }
 
-// endLeftovers finds nothing: this operating system has no way to recognize the processes.
+// endLeftovers finds nothing, because this operating system cannot identify the processes.
 func (h *host) endLeftovers(string) (int, error) { return 0, nil }
 
 // tree is the processes of one attempt.

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// host is what Windows offers to end and to limit trees of processes: job objects. A child of a
-// process in a job object is in it, too, and cannot leave it. The kernel kills what is in a job
-// object when its last handle is closed, so a dead agent leaves nothing.
+// host holds the methods of Windows to end and to limit trees of processes: job objects. A child of
+// a process in a job object is in the job object, too, and cannot leave it. The kernel kills the
+// processes of a job object when its last handle is closed, so a dead agent leaves none.
 type host struct{}
 
 func newHost(config Config) (*host, error) {
@@ -29,7 +29,8 @@ func (h *host) treeMethod() string { return string(byJob) }
 
 func (h *host) memoryWay(MemoryLimit) (way, error) { return byJob, nil }
 
-// exposed says why a process of the entry can use the agent's files; empty if it cannot.
+// exposed returns the reason why a process of the entry can use the agent's files; empty if it
+// cannot.
 func (h *host) exposed(e *entry) string {
 	if e.user.isOther() || e.AgentFiles {
 		return ""
@@ -37,7 +38,7 @@ func (h *host) exposed(e *entry) string {
 	return "this operating system offers no way to hide them"
 }
 
-// endLeftovers finds nothing: the kernel has ended the processes of a dead agent.
+// endLeftovers finds nothing, because the kernel has ended the processes of a dead agent.
 func (h *host) endLeftovers(string) (int, error) { return 0, nil }
 
 // tree is the processes of one attempt.
@@ -91,7 +92,7 @@ func (h *host) start(cmd *exec.Cmd, t *tree, _ *entry) *running {
 		t.kill()
 		deadline := time.Now().Add(2 * time.Second)
 		for t.active() > 0 && time.Now().Before(deadline) {
-			time.Sleep(10 * time.Millisecond) // a killed process ends soon, and nothing reports it
+			time.Sleep(10 * time.Millisecond) // a killed process ends soon, without a notification
 		}
 		p.ended <- ending{state: cmd.ProcessState, left: left, complete: t.active() == 0}
 	}()
@@ -112,7 +113,7 @@ func (t *tree) startInJob(cmd *exec.Cmd) error {
 		err = resume(uint32(t.pid))
 	}
 	if err != nil {
-		cmd.Process.Kill() //nolint:errcheck // the error above counts
+		cmd.Process.Kill() //nolint:errcheck // the error above is returned
 		cmd.Wait()         //nolint:errcheck // as above
 		return fmt.Errorf("put the process into a job object: %w", err)
 	}
@@ -142,7 +143,7 @@ func resume(pid uint32) error {
 	return fmt.Errorf("find the thread of the process: %w", err)
 }
 
-// interrupt asks the process group to end.
+// interrupt requests the process group to end.
 func (t *tree) interrupt() error {
 	return windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.pid))
 }
@@ -154,7 +155,7 @@ func (t *tree) kill() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
-		windows.TerminateJobObject(t.job, killedCode) //nolint:errcheck // active reports what stays
+		windows.TerminateJobObject(t.job, killedCode) //nolint:errcheck // active reports the rest
 	}
 }
 
@@ -180,8 +181,8 @@ func (t *tree) polled(limits) bool { return false }
 
 func (t *tree) measure(limits) string { return "" }
 
-// outOfMemory says whether a failed process has used all of its memory. Windows does not kill it:
-// its request for memory fails.
+// outOfMemory returns a sentence if a failed process has used all of its memory. Windows does not
+// kill such a process: its request for memory fails.
 func (t *tree) outOfMemory(limits limits, exit *ExitError) string {
 	if limits.memory == 0 || exit.Code == 0 {
 		return ""
@@ -189,7 +190,7 @@ func (t *tree) outOfMemory(limits limits, exit *ExitError) string {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	err := windows.QueryInformationJobObject(t.job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	// A refused request does not count, so the peak is a little below the limit.
+	// A refused request is not counted, so the peak is a little below the limit.
 	if err != nil || int64(info.PeakJobMemoryUsed) < limits.memory-limits.memory/16 {
 		return ""
 	}
@@ -215,13 +216,13 @@ func (i *identity) own(string) error { return nil }
 
 func (i *identity) isOther() bool { return false }
 
-// sweeps says whether the directories of dead agents can be recognized.
+// sweeps reports whether the directories of dead agents can be identified.
 const sweeps = false
 
-// lockDirectory does nothing: Windows does not remove a directory that is in use.
+// lockDirectory does nothing, because Windows does not remove a directory that is in use.
 func lockDirectory(string) (*os.File, error) { return os.Open(os.DevNull) }
 
-// platformEnvironment returns the variables without which no process starts.
+// platformEnvironment returns the variables that every process needs to start.
 func platformEnvironment(string) map[string]string {
 	root := os.Getenv("SystemRoot")
 	return map[string]string{"SystemRoot": root, "PATH": root + `\System32;` + root}

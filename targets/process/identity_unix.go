@@ -42,10 +42,10 @@ func lookupIdentity(name string) (*identity, error) {
 	return who, nil
 }
 
-// isOther reports whether the user is another one than the agent's.
+// isOther reports whether the user is not the agent's.
 func (i *identity) isOther() bool { return i != nil && int(i.credential.Uid) != os.Geteuid() }
 
-// own gives a file to the user.
+// own makes the user the owner of a file.
 func (i *identity) own(path string) error {
 	if i == nil {
 		return nil
@@ -53,7 +53,7 @@ func (i *identity) own(path string) error {
 	return os.Chown(path, int(i.credential.Uid), int(i.credential.Gid))
 }
 
-// sweeps says whether the directories of dead agents can be recognized.
+// sweeps reports whether the directories of dead agents can be identified.
 const sweeps = true
 
 // lockDirectory marks a directory as in use by this agent until the returned file is closed, or the
@@ -77,8 +77,9 @@ func lockDirectory(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// platformEnvironment returns variables of this system. dir is the attempt's own directory, which
-// may be the only place for temporary files: nothing can be created beside a hidden file.
+// platformEnvironment returns the variables of this operating system. dir is the attempt's own
+// directory, which may be the only place for temporary files, because nothing can be created beside
+// a hidden file.
 func platformEnvironment(dir string) map[string]string { return map[string]string{"TMPDIR": dir} }
 
 // describeExit returns the exit code or the signal.

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock restricts a thread and everything that it starts (landlock(7)). It permits what its
-// rules list, and a rule for a directory holds for all beneath it. So hiding a file means a rule
-// for everything beside the file, and beside each directory above it.
+// Landlock restricts a thread and everything that it starts (landlock(7)). It permits only what its
+// rules list, and a rule for a directory includes everything beneath it. So hiding a file needs a
+// rule for every other entry of its directory, and of each directory above it.
 
 // landlockLeast is the first version whose processes can move files between directories (Linux
 // 5.19).
@@ -38,7 +38,8 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// exposed says why a process of the entry can use the agent's files; empty if it cannot.
+// exposed returns the reason why a process of the entry can use the agent's files; empty if it
+// cannot.
 func (h *host) exposed(e *entry) string {
 	switch {
 	case e.user.isOther(), h.fences(e), e.AgentFiles && os.Geteuid() != 0:
@@ -51,14 +52,14 @@ func (h *host) exposed(e *entry) string {
 	return "the kernel has no Landlock, which could hide the files: it needs Linux 5.19 and landlock among its security modules"
 }
 
-// fences reports whether the agent's files are hidden from the processes of an entry. Nothing hides
-// a file from root for good, and root may change the user.
+// fences reports whether the agent's files are hidden from the processes of an entry. They are not
+// hidden from root, and root may change the user.
 func (h *host) fences(e *entry) bool {
 	return os.Geteuid() != 0 && h.landlock >= landlockLeast && !e.NewPrivileges && !e.AgentFiles
 }
 
 // hideFiles hides the agent's files from this thread and from everything that it starts. kept are
-// paths that stay usable, unless a hidden file is beneath.
+// paths that stay usable, except for hidden files beneath them.
 func (h *host) hideFiles(kept ...string) error {
 	f := fence{hidden: resolved(h.hidden)}
 	if len(f.hidden) == 0 {
@@ -69,7 +70,7 @@ func (h *host) hideFiles(kept ...string) error {
 		f.truncate = unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
 	attr.Handled_access_fs |= f.truncate
-	// The size of the first version of the structure: older kernels refuse what they do not know.
+	// The size of the first version of the structure, because older kernels refuse unknown fields.
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock_create_ruleset: %w", errno)
@@ -97,7 +98,7 @@ func resolved(files []string) (all []string) {
 	for _, path := range files {
 		path, err := filepath.Abs(path)
 		if err != nil {
-			continue // without a working directory, nobody finds a relative path
+			continue // without a working directory, a relative path cannot be resolved
 		}
 		for _, one := range []string{filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), realPath(path)} {
 			// A pipe of --config <(…) has no path.
@@ -131,13 +132,13 @@ func (f *fence) holds(path string) bool {
 	})
 }
 
-// permitBeside permits everything in a directory above hidden files but the hidden files.
+// permitBeside permits all entries of a directory above hidden files, except the hidden files.
 func (f *fence) permitBeside(dir string) error {
 	inside, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, unix.ENOTDIR): // a hidden file that cannot exist
 		return f.permit(dir)
-	case errors.Is(err, os.ErrPermission): // the directory cannot be listed, but maybe passed
+	case errors.Is(err, os.ErrPermission): // the directory cannot be listed, but may be traversed
 		for _, one := range f.hidden {
 			rest, inside := strings.CutPrefix(one, strings.TrimSuffix(dir, "/")+"/")
 			if next, _, further := strings.Cut(rest, "/"); inside && further {
@@ -156,7 +157,7 @@ func (f *fence) permitBeside(dir string) error {
 		var err error
 		path := filepath.Join(dir, one.Name())
 		switch {
-		case one.Type()&os.ModeSymlink != 0: // what it leads to has a rule or is hidden
+		case one.Type()&os.ModeSymlink != 0: // its destination has a rule or is hidden
 		case slices.Contains(f.hidden, path):
 		case f.holds(path):
 			err = f.permitBeside(path)
@@ -170,7 +171,7 @@ func (f *fence) permitBeside(dir string) error {
 	return nil
 }
 
-// permit permits everything at a path and beneath. What has vanished is left out.
+// permit permits a path and everything beneath it. It ignores a path that does not exist any more.
 func (f *fence) permit(path string) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
@@ -192,7 +193,7 @@ func (f *fence) permit(path string) error {
 		return nil
 	}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(f.ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 && errno != unix.EBADFD { // EBADFD: a file that no path leads to
+	if errno != 0 && errno != unix.EBADFD { // EBADFD: the file has no path
 		return &os.PathError{Op: "landlock_add_rule", Path: path, Err: errno}
 	}
 	return nil

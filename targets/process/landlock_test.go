@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files of the agent are hidden from a process of the agent's user, and everything else works as
-// before. Without the agent's protection, the process can do all of it.
+// The agent's files are hidden from a process of the agent's user, and all other operations work.
+// Without the protection, the process can use the files.
 func TestAgentFilesAreHidden(t *testing.T) {
 	t.Parallel()
 	if landlockVersion() < landlockLeast {

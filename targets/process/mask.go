@@ -58,7 +58,7 @@ func (m *masker) flush() []byte {
 // a secret that may be the beginning of a longer one.
 func (m *masker) replace(text []byte, more bool) (out, rest []byte) {
 	folded := outbound.FoldCase(text)
-	next := make([]int, len(m.secrets)) // where each secret comes next
+	next := make([]int, len(m.secrets)) // the next position of each secret
 	for i, secret := range m.secrets {
 		next[i] = index(folded, secret, 0)
 	}
@@ -80,7 +80,8 @@ func (m *masker) replace(text []byte, more bool) (out, rest []byte) {
 	}
 }
 
-// index returns where the secret comes next at or after from; the length of text if it does not.
+// index returns the next position of the secret at or after from, or the length of text if there is
+// none.
 func index(text, secret []byte, from int) int {
 	if i := bytes.Index(text[from:], secret); i >= 0 {
 		return from + i

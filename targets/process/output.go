@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Limits of what is kept of a stream.
+// Limits of the kept output of a stream.
 const (
 	keptBytes  = 32 << 10 // at the beginning, and as many at the end
 	keptBlocks = 200      // at the beginning, and as many at the end
@@ -30,8 +30,8 @@ type capture struct {
 	total    int64         // bytes that were read
 	exceeded chan struct{} // closed when total exceeds limit
 	newest   *block
-	number   int                 // of blocks so far
-	watch    func(output []byte) // see Runner
+	number   int                 // number of blocks so far
+	watch    func(output []byte) // see [Runner]
 	streams  []*stream
 }
 
@@ -71,7 +71,7 @@ func (c *capture) stream(kind targets.MessageKind, secrets []string) *stream {
 	return s
 }
 
-// Write implements io.Writer; it never fails. What exceeds the limit is counted and dropped.
+// Write implements io.Writer; it never fails. Bytes beyond the limit are counted and dropped.
 func (s *stream) Write(p []byte) (int, error) {
 	if s.watch != nil {
 		s.watch(p)
@@ -138,7 +138,7 @@ func (s *stream) keep(line []byte) {
 	s.keepText(text)
 }
 
-// keepText adds a line to the first or the last part of what is kept.
+// keepText adds a line to the first or the last part of the kept output.
 func (s *stream) keepText(line []byte) {
 	cost := len(line) + 1
 	joins := s.newest != nil && s.newest.kind == s.kind && len(s.newest.text)+cost <= blockBytes

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat is what is used of /proc/PID/stat.
+// stat has the used fields of /proc/PID/stat.
 type stat struct {
 	pid, parent, group int
 	state              byte
@@ -62,14 +62,14 @@ func allProcesses() (all []stat) {
 	return all
 }
 
-// isMarked reports whether the environment that a process was started with has the marker.
+// isMarked reports whether the environment with which a process was started has the marker.
 func isMarked(pid int, key string) bool {
 	environment := "\x00" + readFile("/proc/"+strconv.Itoa(pid), "environ")
 	return strings.Contains(environment, "\x00"+markerVariable+"="+key+"\x00")
 }
 
 // treeMembers returns the running processes that descend from the first one, are in its group, or
-// have the marker. Processes that are older than the first one are not looked at.
+// have the marker. It ignores processes that are older than the first one.
 func treeMembers(key string, first int) (pids []int) {
 	leader, ok := readStat(first)
 	if !ok {
@@ -94,8 +94,8 @@ func treeMembers(key string, first int) (pids []int) {
 }
 
 // killMarked kills every process whose environment has the marker, and waits until they have ended.
-// It counts them. first, if not 0, is the first process of the tree, which has ended but was not
-// reaped: its group is killed, too, and older processes are not looked at.
+// It returns their number. first, if not 0, is the first process of the tree, which has ended but
+// was not reaped: its group is killed, too, and older processes are ignored.
 func killMarked(key string, first int, limit time.Duration) (n int, err error) {
 	var oldest uint64
 	if leader, ok := readStat(first); ok && first != 0 {
@@ -127,10 +127,10 @@ func killMarkedOnce(key string, first int, oldest uint64, deadline time.Time) (n
 		}
 		handle, err := unix.PidfdOpen(s.pid, 0)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		handles = append(handles, unix.PollFd{Fd: int32(handle), Events: unix.POLLIN})
-		// The number may belong to another process since; the handle does not.
+		// Another process may have the number by now, but not the handle.
 		if again, ok := readStat(s.pid); ok && again.started == s.started {
 			if err := unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0); err == nil {
 				n++

@@ -18,8 +18,8 @@ func TestChildReadsNothingOfItsAgent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "agent")
-	// Another process makes the copy: a file that this one writes is open in each process that
-	// other tests start at the time, and cannot be executed meanwhile ("text file busy").
+	// Another process makes the copy, because a file that this process writes is open in each
+	// process that other tests start, and cannot be executed then ("text file busy").
 	require.NoError(t, exec.Command("cp", os.Args[0], binary).Run())
 	require.NoError(t, os.Chmod(binary, 0o755))
 	secret, err := os.Create(filepath.Join(dir, "key"))

@@ -25,7 +25,7 @@ type Runner struct {
 	drain      time.Duration // for the output, after the last process was killed
 	pollMemory time.Duration // between two measurements of a tree
 
-	watch func(output []byte) // sees the output; nil except in tests
+	watch func(output []byte) // gets the output; nil except in tests
 }
 
 // Times of an attempt's end. hurry and drain together are shorter than the margin of an agent's
@@ -56,17 +56,17 @@ func NewRunner(config Config) (*Runner, error) {
 	return r, nil
 }
 
-// Method says how an entry is run on this machine.
+// Method describes how an entry is run on this machine.
 type Method struct {
 	// Entry is the name of the entry.
 	Entry string
-	// Tree says how the tree of processes is ended.
+	// Tree describes how the tree of processes is ended.
 	Tree string
-	// Memory says how the memory is limited, or why the entry is refused.
+	// Memory describes how the memory is limited, or why the entry is refused.
 	Memory string
-	// Refused says that every attempt fails before it starts.
+	// Refused means that every attempt fails before it starts.
 	Refused bool
-	// Exposed says why the process can use every file that the agent can use, keys and
+	// Exposed is the reason why the process can use every file that the agent can use, keys and
 	// configuration included, although the entry does not permit it; empty if it cannot.
 	Exposed string
 }
@@ -89,7 +89,7 @@ func (r *Runner) Methods() []Method {
 	return all
 }
 
-// way is how the memory of a tree is limited.
+// way is the method that limits the memory of a tree.
 type way string
 
 const (
@@ -127,7 +127,8 @@ func refuse(final bool, entry, format string, args ...any) error {
 	}, final}
 }
 
-// check finds the entry of the attempt, and reports what the configuration does not allow.
+// check finds the entry of the attempt, and returns an error if the configuration does not permit
+// the definition.
 func (r *Runner) check(definition *action.Definition) (*entry, error) {
 	if definition == nil || definition.Process == nil {
 		return nil, refuse(true, "", "the step has no definition of a process")
@@ -144,7 +145,7 @@ func (r *Runner) check(definition *action.Definition) (*entry, error) {
 		case strings.ContainsRune(arg, 0):
 			return nil, refuse(true, e.Name, "argument %d contains NUL", i+1)
 		case !e.args.MatchString(arg):
-			// The argument may hold a secret, so it is not repeated.
+			// The message does not repeat the argument, which may hold a secret.
 			return nil, refuse(true, e.Name, "argument %d does not match the entry's args_pattern %q", i+1, e.ArgsPattern)
 		}
 	}
@@ -161,13 +162,13 @@ func (r *Runner) check(definition *action.Definition) (*entry, error) {
 	return e, nil
 }
 
-// ExitError means that a process ended otherwise than by a success code.
+// ExitError means that a process did not end with a success code.
 type ExitError struct {
 	// Code is the exit code; 128 plus the number of the signal if a signal ended the process.
 	Code int
 	// Signal is the name of the signal, as in SIGSEGV; empty if the process exited.
 	Signal string
-	// Hint says what the code or signal usually means; it may be empty.
+	// Hint is the usual meaning of the code or signal; it may be empty.
 	Hint string
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -137,4 +138,24 @@ func executionTag(a targets.ActionAttempt) string {
 // idempotency key and the attempt's number.
 func clientRequestID(a targets.ActionAttempt) uuid.UUID {
 	return uuid.NewSHA1(a.Key, []byte{byte(a.Number >> 24), byte(a.Number >> 16), byte(a.Number >> 8), byte(a.Number)})
+}
+
+// failure is an error with what it means for the attempt.
+type failure struct {
+	text  string
+	class targets.Class
+	// noRetry says that another attempt cannot help.
+	noRetry bool
+	err     error // the cause; may be nil
+}
+
+// Error implements error.
+func (f *failure) Error() string { return f.text }
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.err }
+
+// faultf returns the error of a definition that cannot be sent. Another attempt cannot help.
+func faultf(format string, args ...any) error {
+	return &failure{text: fmt.Sprintf(format, args...), class: targets.ClassPermanent, noRetry: true}
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // listSlice is how many targets of a long list one pass writes, and the largest list that the call
-// of a resolution writes itself (sql/DESIGN.md, "Lists").
+// of a resolution writes itself (sql/DESIGN.md, "Slices").
 const listSlice = 5000
 
 // run is one run in the control database.

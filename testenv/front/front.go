@@ -1,4 +1,4 @@
-// Package front starts a REST front for tests: fixture F of the acceptance cases. It has an
+// Package front starts a REST front for tests. It has an
 // embedded server with an installed control database, a running agent, two target databases, an
 // HTTP endpoint, and the front itself over TLS.
 //
@@ -43,7 +43,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/agents"
 )
 
-// The places of fixture F.
+// The places of the front.
 const (
 	Subscription  = "00000000-1111-2222-3333-444444444444"
 	ResourceGroup = "rg1"

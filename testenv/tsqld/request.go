@@ -112,16 +112,16 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		return errIgnored
 	}
 	if m.refused != nil {
-		return refuseRequest(c, m.refused, s)
+		return refuseRequest(m.refused, s)
 	}
 	if n := len(m.payload); n > uncounted {
 		if err := c.meter.Take(decodedSize * n); err != nil {
-			return refuseRequest(c, err, s)
+			return refuseRequest(err, s)
 		}
 	}
 	r, err := decode(c, m)
 	if err != nil {
-		return refuseRequest(c, err, s)
+		return refuseRequest(err, s)
 	}
 	if m.typ == tds.PacketBatch {
 		m.drop(c.meter) // the batch's text is a copy
@@ -166,7 +166,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 
 // refuseRequest answers a message that cannot be run. A value outside its type's range is an error
 // of the request only. A message that violates the protocol ends the connection.
-func refuseRequest(c *conn, err error, s *sink) error {
+func refuseRequest(err error, s *sink) error {
 	var bad *tds.ValueError
 	var m *mserr.Error
 	switch {
@@ -303,7 +303,7 @@ func decodeBulk(c *conn, m *message) (*request, error) {
 		}
 		err = c.session.Bulk(ctx, exec.BulkLoad{Statement: statement, Columns: rows.Columns(), Next: rows.Next}, s)
 		if bad := (*tds.ValueError)(nil); errors.As(err, &bad) {
-			return refuseRequest(c, err, s) // an error of one row; the stream itself follows the protocol
+			return refuseRequest(err, s) // an error of one row; the stream itself follows the protocol
 		}
 		return err
 	}

@@ -154,3 +154,12 @@ func fail(w http.ResponseWriter, code int, message string) {
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(answer{Code: code, Type: http.StatusText(code), Message: message}) // the client may be gone
 }
+
+// PathPrefix begins the paths of callbacks below the public URL.
+const PathPrefix = callback.PathPrefix
+
+// NewHandler returns the handler of callbacks for a front, at /callbacks/. A token is looked up in
+// one control database after the other.
+func NewHandler(stores []*controldb.Store, log *zap.Logger) http.Handler {
+	return newHandler(stores, "", log.With(zap.String("service", "callbacks")))
+}

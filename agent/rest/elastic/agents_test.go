@@ -50,7 +50,7 @@ func startFront(t *testing.T) (*front.Front, *rest.Entry) {
 	return f, second
 }
 
-// databaseID returns the resource id of a database of fixture F.
+// databaseID returns the resource id of a database of the front.
 func databaseID(name string) string { return front.Servers + "/databases/" + name }
 
 // putBody is the body of PUT with a SKU.

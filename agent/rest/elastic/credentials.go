@@ -49,10 +49,10 @@ func (s *Surface) credentialOperations() []rest.Operation {
 	return []rest.Operation{
 		s.get("JobCredentials_ListByAgent", credentialPath, (*place).listCredentials,
 			"Lists the stored credentials of a job agent.", reflect.TypeFor[list[credentialView]](), pageParameters...),
-		versioned(s.get("JobCredentials_Get", credentialPath+"/{credential}", (*place).getCredential, "Gets a stored credential, without its password.", one)),
-		versioned(s.change(http.MethodPut, "JobCredentials_CreateOrUpdate", credentialPath+"/{credential}", rest.RoleAdmin, (*place).putCredential,
+		rest.Versioned(s.get("JobCredentials_Get", credentialPath+"/{credential}", (*place).getCredential, "Gets a stored credential, without its password.", one)),
+		rest.Versioned(s.change(http.MethodPut, "JobCredentials_CreateOrUpdate", credentialPath+"/{credential}", rest.RoleAdmin, (*place).putCredential,
 			"Creates or replaces a credential. Its password is stored sealed for the agents.", reflect.TypeFor[credentialInput](), one, http.StatusCreated)),
-		versioned(s.delete("JobCredentials_Delete", credentialPath+"/{credential}", rest.RoleAdmin, (*place).deleteCredential, "Deletes a stored credential.")),
+		rest.Versioned(s.delete("JobCredentials_Delete", credentialPath+"/{credential}", rest.RoleAdmin, (*place).deleteCredential, "Deletes a stored credential.")),
 	}
 }
 

@@ -41,10 +41,10 @@ func (s *Surface) endpointOperations() []rest.Operation {
 	return []rest.Operation{
 		s.get("JobPrivateEndpoints_ListByAgent", endpointPath, (*place).listEndpoints,
 			"Lists the private endpoints of a job agent.", reflect.TypeFor[list[endpointView]](), pageParameters...),
-		versioned(s.get("JobPrivateEndpoints_Get", endpointPath+"/{endpoint}", (*place).getEndpoint, "Gets a private endpoint.", one)),
-		versioned(s.change(http.MethodPut, "JobPrivateEndpoints_CreateOrUpdate", endpointPath+"/{endpoint}", rest.RoleAdmin, (*place).putEndpoint,
+		rest.Versioned(s.get("JobPrivateEndpoints_Get", endpointPath+"/{endpoint}", (*place).getEndpoint, "Gets a private endpoint.", one)),
+		rest.Versioned(s.change(http.MethodPut, "JobPrivateEndpoints_CreateOrUpdate", endpointPath+"/{endpoint}", rest.RoleAdmin, (*place).putEndpoint,
 			"Creates or replaces a private endpoint, which has no effect.", reflect.TypeFor[endpointInput](), one, http.StatusCreated)),
-		versioned(s.delete("JobPrivateEndpoints_Delete", endpointPath+"/{endpoint}", rest.RoleAdmin, (*place).deleteEndpoint, "Deletes a private endpoint.")),
+		rest.Versioned(s.delete("JobPrivateEndpoints_Delete", endpointPath+"/{endpoint}", rest.RoleAdmin, (*place).deleteEndpoint, "Deletes a private endpoint.")),
 	}
 }
 

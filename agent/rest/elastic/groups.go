@@ -63,10 +63,10 @@ func (s *Surface) groupOperations() []rest.Operation {
 	return []rest.Operation{
 		s.get("JobTargetGroups_ListByAgent", groupPath, (*place).listGroups,
 			"Lists the target groups of a job agent.", reflect.TypeFor[list[groupView]](), pageParameters...),
-		versioned(s.get("JobTargetGroups_Get", groupPath+"/{group}", (*place).getGroup, "Gets a target group.", one)),
-		versioned(s.change(http.MethodPut, "JobTargetGroups_CreateOrUpdate", groupPath+"/{group}", rest.RoleAuthor, (*place).putGroup,
+		rest.Versioned(s.get("JobTargetGroups_Get", groupPath+"/{group}", (*place).getGroup, "Gets a target group.", one)),
+		rest.Versioned(s.change(http.MethodPut, "JobTargetGroups_CreateOrUpdate", groupPath+"/{group}", rest.RoleAuthor, (*place).putGroup,
 			"Creates or replaces a target group.", reflect.TypeFor[groupInput](), one, http.StatusCreated)),
-		versioned(s.delete("JobTargetGroups_Delete", groupPath+"/{group}", rest.RoleAuthor, (*place).deleteGroup, "Deletes a target group.")),
+		rest.Versioned(s.delete("JobTargetGroups_Delete", groupPath+"/{group}", rest.RoleAuthor, (*place).deleteGroup, "Deletes a target group.")),
 	}
 }
 

@@ -66,12 +66,12 @@ const (
 // jobOperations are A14 to A19.
 func (s *Surface) jobOperations() []rest.Operation {
 	one, many := reflect.TypeFor[jobView](), reflect.TypeFor[list[jobView]]()
-	remove := versioned(s.delete("Jobs_Delete", jobPath, rest.RoleAuthor, (*place).deleteJob, "Deletes a job with its history."))
+	remove := rest.Versioned(s.delete("Jobs_Delete", jobPath, rest.RoleAuthor, (*place).deleteJob, "Deletes a job with its history."))
 	remove.Query = []rest.Parameter{{Name: "force", Type: "boolean", Description: "Cancels active runs, instead of refusing to delete their job."}}
 	return []rest.Operation{
 		s.get("Jobs_ListByAgent", agentPath+"/jobs", (*place).listJobs, "Lists the jobs of a job agent.", many, pageParameters...),
-		versioned(s.get("Jobs_Get", jobPath, (*place).getJob, "Gets a job.", one)),
-		versioned(s.change(http.MethodPut, "Jobs_CreateOrUpdate", jobPath, rest.RoleAuthor, (*place).putJob,
+		rest.Versioned(s.get("Jobs_Get", jobPath, (*place).getJob, "Gets a job.", one)),
+		rest.Versioned(s.change(http.MethodPut, "Jobs_CreateOrUpdate", jobPath, rest.RoleAuthor, (*place).putJob,
 			"Creates or replaces a job. What is omitted gets its default.", reflect.TypeFor[jobInput](), one, http.StatusCreated)),
 		remove,
 		s.get("JobVersions_ListByJob", versionPath, (*place).listVersions, "Lists the versions of a job.", reflect.TypeFor[list[versionView]](), pageParameters...),

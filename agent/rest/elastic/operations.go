@@ -47,19 +47,6 @@ func (s *Surface) delete(id, path string, role rest.Role, h handler, summary str
 	return s.change(http.MethodDelete, id, path, role, h, summary, nil, nil, http.StatusNoContent)
 }
 
-// versioned is an operation on something that has an ETag.
-func versioned(o rest.Operation) rest.Operation {
-	switch o.Method {
-	case http.MethodGet:
-		o.Headers, o.RequestHeaders = []string{"ETag"}, []string{"If-None-Match"}
-	case http.MethodPut:
-		o.Headers, o.RequestHeaders = []string{"ETag"}, []string{"If-Match", "If-None-Match"}
-	case http.MethodDelete:
-		o.RequestHeaders = []string{"If-Match"}
-	}
-	return o
-}
-
 // withHeaders is an operation whose answers may have these headers.
 func withHeaders(o rest.Operation, headers ...string) rest.Operation {
 	o.Headers = headers

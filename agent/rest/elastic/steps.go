@@ -112,12 +112,12 @@ func (s *Surface) stepOperations() []rest.Operation {
 	one, many := reflect.TypeFor[stepView](), reflect.TypeFor[list[stepView]]()
 	return []rest.Operation{
 		s.get("JobSteps_ListByJob", stepPath, (*place).listSteps, "Lists the steps of the current version of a job.", many, pageParameters...),
-		versioned(s.get("JobSteps_Get", stepPath+"/{step}", (*place).getStep, "Gets a step of the current version of a job.", one)),
-		versioned(s.change(http.MethodPut, "JobSteps_CreateOrUpdate", stepPath+"/{step}", rest.RoleAuthor, (*place).putStep,
+		rest.Versioned(s.get("JobSteps_Get", stepPath+"/{step}", (*place).getStep, "Gets a step of the current version of a job.", one)),
+		rest.Versioned(s.change(http.MethodPut, "JobSteps_CreateOrUpdate", stepPath+"/{step}", rest.RoleAuthor, (*place).putStep,
 			"Creates or replaces a step, which makes a new version of the job. What is omitted gets its default.", reflect.TypeFor[stepInput](), one, http.StatusCreated)),
-		versioned(s.delete("JobSteps_Delete", stepPath+"/{step}", rest.RoleAuthor, (*place).deleteStep, "Deletes a step, which makes a new version of the job.")),
+		rest.Versioned(s.delete("JobSteps_Delete", stepPath+"/{step}", rest.RoleAuthor, (*place).deleteStep, "Deletes a step, which makes a new version of the job.")),
 		s.get("JobSteps_ListByVersion", versionPath+"/{version}/steps", (*place).listSteps, "Lists the steps of a version of a job.", many, pageParameters...),
-		versioned(s.get("JobSteps_GetByVersion", versionPath+"/{version}/steps/{step}", (*place).getStep, "Gets a step of a version of a job.", one)),
+		rest.Versioned(s.get("JobSteps_GetByVersion", versionPath+"/{version}/steps/{step}", (*place).getStep, "Gets a step of a version of a job.", one)),
 	}
 }
 

@@ -18,18 +18,11 @@ type subscriptionRequest struct {
 // these calls from the platform.
 func (s *Surface) adminOperations() []rest.Operation {
 	const path = "/admin/tenants/{tenantId}/subscriptions/{app}"
-	put := s.operation(rest.Operation{
-		ID: "Subscriptions_Put", Method: http.MethodPut, Role: rest.RoleAdmin, Body: typeFor[subscriptionRequest](),
-		Summary: "Subscribes a tenant to an application of the provider.",
-	}, (*call).subscribe)
-	remove := s.operation(rest.Operation{
-		ID: "Subscriptions_Delete", Method: http.MethodDelete, Role: rest.RoleAdmin,
-		Summary: "Removes a subscription. The last one of a tenant deletes the tenant's jobs.",
-	}, (*call).unsubscribe)
-	list := s.operation(rest.Operation{
-		ID: "Tenants_List", Method: http.MethodGet, Role: rest.RoleAdmin, Summary: "Lists the tenants with their subscriptions.",
-		Answers: okAnswer[[]tenantBody](),
-	}, (*call).listTenants)
+	put := s.op(http.MethodPut, "Subscriptions_Put", "", rest.RoleAdmin, (*call).subscribe,
+		"Subscribes a tenant to an application of the provider.", typeFor[subscriptionRequest](), nil)
+	remove := s.op(http.MethodDelete, "Subscriptions_Delete", "", rest.RoleAdmin, (*call).unsubscribe,
+		"Removes a subscription. The last one of a tenant deletes the tenant's jobs.", nil, nil)
+	list := s.op(http.MethodGet, "Tenants_List", "", rest.RoleAdmin, (*call).listTenants, "Lists the tenants with their subscriptions.", nil, typeFor[[]tenantBody]())
 	put.Path, remove.Path, list.Path = path, path, "/admin/tenants"
 	return []rest.Operation{put, remove, list}
 }

@@ -107,42 +107,42 @@ func (s *Surface) operation(o rest.Operation, h func(*call, context.Context) (*r
 	return o
 }
 
-// okAnswer describes an answer with status 200.
-func okAnswer[T any]() map[int]reflect.Type {
-	return map[int]reflect.Type{http.StatusOK: typeFor[T]()}
+// op is an operation whose successful answer has the status 200; nil: the type of its body is
+// successBody.
+func (s *Surface) op(
+	method, id, path string, role rest.Role, h func(*call, context.Context) (*rest.Response, error), summary string, body, answer reflect.Type, query ...rest.Parameter,
+) rest.Operation {
+	o := rest.Operation{ID: id, Method: method, Path: path, Role: role, Summary: summary, Body: body, Query: query}
+	if answer != nil {
+		o.Answers = map[int]reflect.Type{http.StatusOK: answer}
+	}
+	return s.operation(o, h)
 }
 
 func (s *Surface) jobOperations() []rest.Operation {
+	search := append([]rest.Parameter{
+		queryText("jobId", "Id of one job."), queryText("name", "Name of one job."),
+		{Name: "jobType", Type: "string", Description: "Type of the jobs.", Words: "HTTP_ENDPOINT CF_TASK"}, queryText("tenantId", "Tenant of the jobs; for the provider."),
+		queryText("filter", "Comparisons contains(name, 'x') or name eq 'x', joined by and, or."),
+		{Name: "sort_by", Type: "string", Words: "name _id createdAt active"}, {Name: "sort_order", Type: "string", Words: "ASC DESC"},
+		queryFlag("displaySchedules", "Returns the schedules of one job."),
+	}, queryPage...)
 	return []rest.Operation{
 		s.operation(rest.Operation{
 			ID: "Jobs_Create", Headers: []string{"Location"}, Method: http.MethodPost, Path: "/jobs", Role: rest.RoleAuthor, Summary: "Creates a job with its schedules.",
 			Query: []rest.Parameter{queryFlag("dryRun", "Checks the job without storing it.")}, Body: typeFor[jobRequest](),
 			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[jobBody](), http.StatusOK: typeFor[jobBody]()},
 		}, (*call).createJob),
-		s.operation(rest.Operation{
-			ID: "Jobs_List", Method: http.MethodGet, Path: "/jobs", Role: rest.RoleReader,
-			Summary: "Lists jobs, or returns one job if jobId or name is given.",
-			Query: append([]rest.Parameter{
-				queryText("jobId", "Id of one job."), queryText("name", "Name of one job."),
-				{Name: "jobType", Type: "string", Description: "Type of the jobs.", Words: "HTTP_ENDPOINT CF_TASK"}, queryText("tenantId", "Tenant of the jobs; for the provider."),
-				queryText("filter", "Comparisons contains(name, 'x') or name eq 'x', joined by and, or."),
-				{Name: "sort_by", Type: "string", Words: "name _id createdAt active"}, {Name: "sort_order", Type: "string", Words: "ASC DESC"},
-				queryFlag("displaySchedules", "Returns the schedules of one job."),
-			}, queryPage...), Answers: okAnswer[rest.Either[listBody[listedJobBody], jobBody]](),
-		}, (*call).getJobs),
-		s.operation(rest.Operation{
-			ID: "Jobs_Get", Method: http.MethodGet, Path: "/jobs/{jobId}", Role: rest.RoleReader, Summary: "Returns a job.",
-			Query: []rest.Parameter{queryFlag("displaySchedules", "Returns the schedules, too.")}, Answers: okAnswer[jobBody](),
-		}, (*call).getJob),
+		s.op(http.MethodGet, "Jobs_List", "/jobs", rest.RoleReader, (*call).getJobs,
+			"Lists jobs, or returns one job if jobId or name is given.", nil, typeFor[rest.Either[listBody[listedJobBody], jobBody]](), search...),
+		s.op(http.MethodGet, "Jobs_Get", "/jobs/{jobId}", rest.RoleReader, (*call).getJob,
+			"Returns a job.", nil, typeFor[jobBody](), queryFlag("displaySchedules", "Returns the schedules, too.")),
 		s.operation(rest.Operation{
 			ID: "Jobs_Put", Headers: []string{"Location"}, Method: http.MethodPut, Path: "/jobs/{jobId}", Role: rest.RoleAuthor, Body: typeFor[jobRequest](),
 			Summary: "Changes the job with an id, or creates or replaces the job with a name.",
 			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[jobBody](), http.StatusOK: typeFor[rest.Either[jobBody, successBody]]()},
 		}, (*call).putJob),
-		s.operation(rest.Operation{
-			ID: "Jobs_Delete", Method: http.MethodDelete, Path: "/jobs/{jobId}", Role: rest.RoleAuthor,
-			Summary: "Deletes a job with its schedules and logs.",
-		}, (*call).deleteJob),
+		s.op(http.MethodDelete, "Jobs_Delete", "/jobs/{jobId}", rest.RoleAuthor, (*call).deleteJob, "Deletes a job with its schedules and logs.", nil, nil),
 	}
 }
 
@@ -153,86 +153,48 @@ func (s *Surface) scheduleOperations() []rest.Operation {
 			Summary: "Adds a schedule to a job.", Body: typeFor[scheduleRequest](),
 			Answers: map[int]reflect.Type{http.StatusCreated: typeFor[scheduleBody]()},
 		}, (*call).createSchedule),
-		s.operation(rest.Operation{
-			ID: "Schedules_List", Method: http.MethodGet, Path: "/jobs/{jobId}/schedules", Role: rest.RoleReader,
-			Summary: "Lists the schedules of a job.", Query: queryPage, Answers: okAnswer[listBody[listedScheduleBody]](),
-		}, (*call).listSchedules),
-		s.operation(rest.Operation{
-			ID: "Schedules_DeleteAll", Method: http.MethodDelete, Path: "/jobs/{jobId}/schedules", Role: rest.RoleAuthor,
-			Summary: "Deletes all schedules of a job with their logs.",
-		}, (*call).deleteSchedules),
-		s.operation(rest.Operation{
-			ID: "Schedules_Activate", Method: http.MethodPost, Path: "/jobs/{jobId}/schedules/activationStatus", Role: rest.RoleAuthor,
-			Summary: "Activates or deactivates all schedules of a job.", Body: typeFor[activationRequest](),
-		}, (*call).activateSchedules),
-		s.operation(rest.Operation{
-			ID: "Schedules_Get", Method: http.MethodGet, Path: "/jobs/{jobId}/schedules/{scheduleId}", Role: rest.RoleReader,
-			Summary: "Returns a schedule.", Query: []rest.Parameter{queryFlag("displayLogs", "Returns the latest 200 runs, too.")},
-			Answers: okAnswer[listedScheduleBody](),
-		}, (*call).getSchedule),
-		s.operation(rest.Operation{
-			ID: "Schedules_Update", Method: http.MethodPut, Path: "/jobs/{jobId}/schedules/{scheduleId}", Role: rest.RoleAuthor,
-			Summary: "Changes a schedule.", Body: typeFor[scheduleRequest](), Answers: okAnswer[briefScheduleBody](),
-		}, (*call).updateSchedule),
-		s.operation(rest.Operation{
-			ID: "Schedules_Delete", Method: http.MethodDelete, Path: "/jobs/{jobId}/schedules/{scheduleId}", Role: rest.RoleAuthor,
-			Summary: "Deletes a schedule with its logs.",
-		}, (*call).deleteSchedule),
-		s.operation(rest.Operation{
-			ID: "Schedules_Preview", Method: http.MethodPost, Path: "/schedules/preview", Role: rest.RoleAuthor,
-			Summary: "Returns the next runs of a schedule that is not stored.", Body: typeFor[scheduleRequest](), Answers: okAnswer[previewBody](),
-		}, (*call).previewSchedule),
+		s.op(http.MethodGet, "Schedules_List", "/jobs/{jobId}/schedules", rest.RoleReader, (*call).listSchedules,
+			"Lists the schedules of a job.", nil, typeFor[listBody[listedScheduleBody]](), queryPage...),
+		s.op(http.MethodDelete, "Schedules_DeleteAll", "/jobs/{jobId}/schedules", rest.RoleAuthor, (*call).deleteSchedules,
+			"Deletes all schedules of a job with their logs.", nil, nil),
+		s.op(http.MethodPost, "Schedules_Activate", "/jobs/{jobId}/schedules/activationStatus", rest.RoleAuthor, (*call).activateSchedules,
+			"Activates or deactivates all schedules of a job.", typeFor[activationRequest](), nil),
+		s.op(http.MethodGet, "Schedules_Get", "/jobs/{jobId}/schedules/{scheduleId}", rest.RoleReader, (*call).getSchedule,
+			"Returns a schedule.", nil, typeFor[listedScheduleBody](), queryFlag("displayLogs", "Returns the latest 200 runs, too.")),
+		s.op(http.MethodPut, "Schedules_Update", "/jobs/{jobId}/schedules/{scheduleId}", rest.RoleAuthor, (*call).updateSchedule,
+			"Changes a schedule.", typeFor[scheduleRequest](), typeFor[briefScheduleBody]()),
+		s.op(http.MethodDelete, "Schedules_Delete", "/jobs/{jobId}/schedules/{scheduleId}", rest.RoleAuthor, (*call).deleteSchedule,
+			"Deletes a schedule with its logs.", nil, nil),
+		s.op(http.MethodPost, "Schedules_Preview", "/schedules/preview", rest.RoleAuthor, (*call).previewSchedule,
+			"Returns the next runs of a schedule that is not stored.", typeFor[scheduleRequest](), typeFor[previewBody]()),
 	}
 }
 
 func (s *Surface) runOperations() []rest.Operation {
 	const path = "/jobs/{jobId}/schedules/{scheduleId}/runs"
 	return []rest.Operation{
-		s.operation(rest.Operation{
-			ID: "RunLogs_List", Method: http.MethodGet, Path: path, Role: rest.RoleReader, Summary: "Lists the runs of a schedule, newest first.",
-			Query: append([]rest.Parameter{
-				queryText("next", "Id of a run; older runs follow."), queryText("prev", "Id of a run; newer runs follow."),
-			}, queryPage...), Answers: okAnswer[rest.Either[listBody[runBody], cursorBody]](),
-		}, (*call).listRuns),
-		s.operation(rest.Operation{
-			ID: "RunLogs_Get", Method: http.MethodGet, Path: path + "/{runId}", Role: rest.RoleReader, Summary: "Returns a run.",
-			Answers: okAnswer[runBody](),
-		}, (*call).getRun),
-		s.operation(rest.Operation{
-			ID: reportOperation, Method: http.MethodPut, Path: path + "/{runId}", Role: rest.RoleOperator,
-			Summary: "Reports how an asynchronous run ended.", Body: typeFor[reportRequest](),
-		}, (*call).reportRun),
+		s.op(http.MethodGet, "RunLogs_List", path, rest.RoleReader, (*call).listRuns,
+			"Lists the runs of a schedule, newest first.", nil, typeFor[rest.Either[listBody[runBody], cursorBody]](),
+			append([]rest.Parameter{queryText("next", "Id of a run; older runs follow."), queryText("prev", "Id of a run; newer runs follow.")}, queryPage...)...),
+		s.op(http.MethodGet, "RunLogs_Get", path+"/{runId}", rest.RoleReader, (*call).getRun, "Returns a run.", nil, typeFor[runBody]()),
+		s.op(http.MethodPut, reportOperation, path+"/{runId}", rest.RoleOperator, (*call).reportRun,
+			"Reports how an asynchronous run ended.", typeFor[reportRequest](), nil),
 	}
 }
 
 func (s *Surface) otherOperations() []rest.Operation {
 	search := append([]rest.Parameter{{Name: "q", Type: "string", Required: true, Description: "Words, active:true, startTime:>2026-01-31, endTime:<2026-01-31."}}, queryPage...)
 	return []rest.Operation{
-		s.operation(rest.Operation{
-			ID: "Jobs_Count", Method: http.MethodGet, Path: "/jobCount", Role: rest.RoleReader, Summary: "Counts active and inactive jobs.",
-			Answers: okAnswer[countBody](),
-		}, (*call).countJobs),
-		s.operation(rest.Operation{
-			ID: "GlobalParameters_Get", Method: http.MethodGet, Path: "/globalParameters", Role: rest.RoleReader,
-			Summary: "Returns the parameters of the instance.", Answers: okAnswer[parametersBody](),
-		}, (*call).getParameters),
-		s.operation(rest.Operation{
-			ID: "GlobalParameters_Update", Method: http.MethodPut, Path: "/globalParameters", Role: rest.RoleAuthor,
-			Summary: "Sets the parameters of the instance.", Body: typeFor[parametersRequest](),
-		}, (*call).setParameters),
-		s.operation(rest.Operation{
-			ID: "Jobs_Search", Method: http.MethodGet, Path: "/search/jobs", Role: rest.RoleReader, Summary: "Searches jobs.",
-			Query: append(search[:len(search):len(search)], queryFlag("displaySchedules", "Returns the schedules, too; default true.")), Answers: okAnswer[searchBody[foundJobBody]](),
-		}, (*call).searchJobs),
-		s.operation(rest.Operation{
-			ID: "Schedules_Search", Method: http.MethodGet, Path: "/search/schedules", Role: rest.RoleReader, Summary: "Searches schedules.",
-			Query: search, Answers: okAnswer[searchBody[foundScheduleBody]](),
-		}, (*call).searchSchedules),
-		s.operation(rest.Operation{
-			ID: "ActionLogs_List", Method: http.MethodGet, Path: "/actionLogs", Role: rest.RoleReader,
-			Summary: "Lists the changes of a job, newest first.",
-			Query:   []rest.Parameter{{Name: "jobId", Type: "string", Required: true}, queryText("scheduleId", "Id of one schedule.")},
-			Answers: okAnswer[actionsBody](),
-		}, (*call).listActions),
+		s.op(http.MethodGet, "Jobs_Count", "/jobCount", rest.RoleReader, (*call).countJobs, "Counts active and inactive jobs.", nil, typeFor[countBody]()),
+		s.op(http.MethodGet, "GlobalParameters_Get", "/globalParameters", rest.RoleReader, (*call).getParameters,
+			"Returns the parameters of the instance.", nil, typeFor[parametersBody]()),
+		s.op(http.MethodPut, "GlobalParameters_Update", "/globalParameters", rest.RoleAuthor, (*call).setParameters,
+			"Sets the parameters of the instance.", typeFor[parametersRequest](), nil),
+		s.op(http.MethodGet, "Jobs_Search", "/search/jobs", rest.RoleReader, (*call).searchJobs,
+			"Searches jobs.", nil, typeFor[searchBody[foundJobBody]](), append(search[:len(search):len(search)], queryFlag("displaySchedules", "Returns the schedules, too; default true."))...),
+		s.op(http.MethodGet, "Schedules_Search", "/search/schedules", rest.RoleReader, (*call).searchSchedules,
+			"Searches schedules.", nil, typeFor[searchBody[foundScheduleBody]](), search...),
+		s.op(http.MethodGet, "ActionLogs_List", "/actionLogs", rest.RoleReader, (*call).listActions,
+			"Lists the changes of a job, newest first.", nil, typeFor[actionsBody](), rest.Parameter{Name: "jobId", Type: "string", Required: true}, queryText("scheduleId", "Id of one schedule.")),
 	}
 }

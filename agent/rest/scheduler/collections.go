@@ -211,14 +211,6 @@ func sameResource(path, kind, id, resourceType, name string, names ...string) (f
 // maxRepeats bounds how often a change is tried again after another session was faster.
 const maxRepeats = 50
 
-func (s *Surface) putCollection(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return s.writeCollection(ctx, r, false)
-}
-
-func (s *Surface) patchCollection(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return s.writeCollection(ctx, r, true)
-}
-
 // writeCollection replaces or merges a job collection.
 func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bool) (*rest.Response, error) {
 	var given collection
@@ -376,14 +368,6 @@ func (s *Surface) deleteCollection(ctx context.Context, r *rest.Request) (*rest.
 		return nil, err
 	}
 	return &rest.Response{Status: http.StatusOK}, nil
-}
-
-func (s *Surface) enableCollection(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return s.switchCollection(ctx, r, true)
-}
-
-func (s *Surface) disableCollection(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return s.switchCollection(ctx, r, false)
 }
 
 func (s *Surface) switchCollection(ctx context.Context, r *rest.Request, enabled bool) (*rest.Response, error) {

@@ -80,95 +80,59 @@ const (
 	pathJob          = pathJobs + "/{job}"
 )
 
+// handler carries out an operation.
+type handler = func(context.Context, *rest.Request) (*rest.Response, error)
+
+// with is the handler that calls h with a flag.
+func with(h func(context.Context, *rest.Request, bool) (*rest.Response, error), flag bool) handler {
+	return func(ctx context.Context, r *rest.Request) (*rest.Response, error) { return h(ctx, r, flag) }
+}
+
 // Operations implements rest.Surface.
 func (s *Surface) Operations() []rest.Operation {
-	one, list := reflect.TypeFor[collection](), reflect.TypeFor[page[collection]]()
-	oneJob, jobList, history := reflect.TypeFor[job](), reflect.TypeFor[page[job]](), reflect.TypeFor[page[record]]()
+	one, many, oneJob := reflect.TypeFor[collection](), reflect.TypeFor[page[collection]](), reflect.TypeFor[job]()
 	top := rest.Parameter{Name: "$top", Type: "integer", Description: "Number of results, 1 to 100."}
 	skip := rest.Parameter{Name: "$skip", Type: "integer", Description: "Number of results to leave out, from the first one."}
 	token := rest.Parameter{Name: "$skiptoken", Type: "string", Description: "Place where the list goes on; part of nextLink."}
-	answers := func(types ...any) map[int]reflect.Type {
-		m := map[int]reflect.Type{}
-		for i := 0; i < len(types); i += 2 {
-			t, _ := types[i+1].(reflect.Type)
-			m[types[i].(int)] = t
+	// op is an operation whose answers are pairs of a status and the type of a body.
+	op := func(method, id, path string, role rest.Role, handle handler, summary string, body reflect.Type, answers ...any) rest.Operation {
+		o := rest.Operation{ID: id, Method: method, Path: path, Role: role, Handle: handle, Summary: summary, Body: body, Answers: map[int]reflect.Type{}}
+		for i := 0; i < len(answers); i += 2 {
+			o.Answers[answers[i].(int)], _ = answers[i+1].(reflect.Type)
 		}
-		return m
+		return o
 	}
+	// list is an operation that lists something.
+	list := func(id, path string, handle handler, summary string, answer reflect.Type, query ...rest.Parameter) rest.Operation {
+		o := op(http.MethodGet, id, path, rest.RoleReader, handle, summary, nil, 200, answer)
+		o.Query = query
+		return o
+	}
+	run := op(http.MethodPost, "Jobs_Run", pathJob+"/run", rest.RoleOperator, s.runJob, "Runs a job now.", nil, 200, nil)
+	run.RequestHeaders = []string{"Idempotency-Key"}
 	return []rest.Operation{
-		{
-			ID: "JobCollections_ListBySubscription", Method: http.MethodGet, Path: pathSubscription, Role: rest.RoleReader,
-			Handle: s.listCollections, Summary: "Lists the job collections of a subscription.", Query: []rest.Parameter{token},
-			Answers: answers(200, list),
-		},
-		{
-			ID: "JobCollections_ListByResourceGroup", Method: http.MethodGet, Path: pathCollections, Role: rest.RoleReader,
-			Handle: s.listCollections, Summary: "Lists the job collections of a resource group.", Query: []rest.Parameter{token},
-			Answers: answers(200, list),
-		},
-		{
-			ID: "JobCollections_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: pathCollection, Role: rest.RoleReader,
-			Handle: s.getCollection, Summary: "Gets a job collection.", Answers: answers(200, one),
-		},
-		{
-			ID: "JobCollections_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: pathCollection, Role: rest.RoleAdmin,
-			Handle: s.putCollection, Summary: "Creates a job collection, or replaces its settings.", Body: one,
-			Answers: answers(200, one, 201, one),
-		},
-		{
-			ID: "JobCollections_Patch", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match"}, Method: http.MethodPatch, Path: pathCollection, Role: rest.RoleOperator,
-			Handle: s.patchCollection, Summary: "Changes settings of a job collection.", Body: one, Answers: answers(200, one),
-		},
-		{
-			ID: "JobCollections_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: pathCollection, Role: rest.RoleAdmin,
-			Handle: s.deleteCollection, Summary: "Deletes a job collection with its jobs and their history.",
-			Answers: answers(200, nil),
-		},
-		{
-			ID: "JobCollections_Enable", Method: http.MethodPost, Path: pathCollection + "/enable", Role: rest.RoleOperator,
-			Handle: s.enableCollection, Summary: "Enables the jobs of a job collection that were enabled before it was disabled.",
-			Answers: answers(200, nil),
-		},
-		{
-			ID: "JobCollections_Disable", Method: http.MethodPost, Path: pathCollection + "/disable", Role: rest.RoleOperator,
-			Handle: s.disableCollection, Summary: "Disables all jobs of a job collection.", Answers: answers(200, nil),
-		},
-		{
-			ID: "Jobs_List", Method: http.MethodGet, Path: pathJobs, Role: rest.RoleReader, Handle: s.listJobs,
-			Summary: "Lists the jobs of a job collection.",
-			Query: []rest.Parameter{
-				top, skip, token, {Name: "$filter", Type: "string", Description: "state eq Enabled, Disabled, Completed or Faulted."},
-			},
-			Answers: answers(200, jobList),
-		},
-		{
-			ID: "Jobs_Get", Headers: []string{"ETag"}, RequestHeaders: []string{"If-None-Match"}, Method: http.MethodGet, Path: pathJob, Role: rest.RoleReader, Handle: s.getJob,
-			Summary: "Gets a job.", Answers: answers(200, oneJob),
-		},
-		{
-			ID: "Jobs_CreateOrUpdate", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match", "If-None-Match"}, Method: http.MethodPut, Path: pathJob, Role: rest.RoleAuthor, Handle: s.putJob,
-			Summary: "Creates a job, or replaces it.", Body: oneJob, Answers: answers(200, oneJob, 201, oneJob),
-		},
-		{
-			ID: "Jobs_Patch", Headers: []string{"ETag"}, RequestHeaders: []string{"If-Match"}, Method: http.MethodPatch, Path: pathJob, Role: rest.RoleOperator, Handle: s.patchJob,
-			Summary: "Changes parts of a job.", Body: oneJob, Answers: answers(200, oneJob),
-		},
-		{
-			ID: "Jobs_Delete", RequestHeaders: []string{"If-Match"}, Method: http.MethodDelete, Path: pathJob, Role: rest.RoleAuthor, Handle: s.deleteJob,
-			Summary: "Deletes a job with its history.", Answers: answers(200, nil),
-		},
-		{
-			ID: "Jobs_Run", RequestHeaders: []string{"Idempotency-Key"}, Method: http.MethodPost, Path: pathJob + "/run", Role: rest.RoleOperator, Handle: s.runJob,
-			Summary: "Runs a job now.", Answers: answers(200, nil),
-		},
-		{
-			ID: "Jobs_ListJobHistory", Method: http.MethodGet, Path: pathJob + "/history", Role: rest.RoleReader, Handle: s.listHistory,
-			Summary: "Lists the attempts of a job, newest first.",
-			Query: []rest.Parameter{
-				top, skip, token, {Name: "$filter", Type: "string", Description: "status eq Completed, Failed or Postponed."},
-			},
-			Answers: answers(200, history),
-		},
+		list("JobCollections_ListBySubscription", pathSubscription, s.listCollections, "Lists the job collections of a subscription.", many, token),
+		list("JobCollections_ListByResourceGroup", pathCollections, s.listCollections, "Lists the job collections of a resource group.", many, token),
+		rest.Versioned(op(http.MethodGet, "JobCollections_Get", pathCollection, rest.RoleReader, s.getCollection, "Gets a job collection.", nil, 200, one)),
+		rest.Versioned(op(http.MethodPut, "JobCollections_CreateOrUpdate", pathCollection, rest.RoleAdmin, with(s.writeCollection, false),
+			"Creates a job collection, or replaces its settings.", one, 200, one, 201, one)),
+		rest.Versioned(op(http.MethodPatch, "JobCollections_Patch", pathCollection, rest.RoleOperator, with(s.writeCollection, true),
+			"Changes settings of a job collection.", one, 200, one)),
+		rest.Versioned(op(http.MethodDelete, "JobCollections_Delete", pathCollection, rest.RoleAdmin, s.deleteCollection,
+			"Deletes a job collection with its jobs and their history.", nil, 200, nil)),
+		op(http.MethodPost, "JobCollections_Enable", pathCollection+"/enable", rest.RoleOperator, with(s.switchCollection, true),
+			"Enables the jobs of a job collection that were enabled before it was disabled.", nil, 200, nil),
+		op(http.MethodPost, "JobCollections_Disable", pathCollection+"/disable", rest.RoleOperator, with(s.switchCollection, false),
+			"Disables all jobs of a job collection.", nil, 200, nil),
+		list("Jobs_List", pathJobs, s.listJobs, "Lists the jobs of a job collection.", reflect.TypeFor[page[job]](),
+			top, skip, token, rest.Parameter{Name: "$filter", Type: "string", Description: "state eq Enabled, Disabled, Completed or Faulted."}),
+		rest.Versioned(op(http.MethodGet, "Jobs_Get", pathJob, rest.RoleReader, s.getJob, "Gets a job.", nil, 200, oneJob)),
+		rest.Versioned(op(http.MethodPut, "Jobs_CreateOrUpdate", pathJob, rest.RoleAuthor, s.putJob, "Creates a job, or replaces it.", oneJob, 200, oneJob, 201, oneJob)),
+		rest.Versioned(op(http.MethodPatch, "Jobs_Patch", pathJob, rest.RoleOperator, s.patchJob, "Changes parts of a job.", oneJob, 200, oneJob)),
+		rest.Versioned(op(http.MethodDelete, "Jobs_Delete", pathJob, rest.RoleAuthor, s.deleteJob, "Deletes a job with its history.", nil, 200, nil)),
+		run,
+		list("Jobs_ListJobHistory", pathJob+"/history", s.listHistory, "Lists the attempts of a job, newest first.", reflect.TypeFor[page[record]](),
+			top, skip, token, rest.Parameter{Name: "$filter", Type: "string", Description: "status eq Completed, Failed or Postponed."}),
 	}
 }
 

@@ -115,7 +115,7 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 	if name == "" {
 		name = d.Server
 	}
-	d.Matrix = with(r.Path("databases"), "search", name)
+	d.Matrix = page.With(r.Path("databases"), "search", name)
 	if err := d.addHolds(ctx, r); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (d *database) addJobs(r *page.Request, o controldb.TargetOutcomes) {
 		}
 		row := jobOnDatabase{
 			TargetOutcome: one, Name: j.Name, Href: targetHref(r, one.Run, one.Target, one.Step), JobHref: r.Path("jobs", j.Name),
-			RunsHref: with(self, "job", j.Name) + "#runs",
+			RunsHref: page.With(self, "job", j.Name) + "#runs",
 		}
 		if one.LastSuccess != uuid.Nil {
 			row.SuccessHref = r.Path("runs", one.LastSuccess.String(), "targets", one.Target.String())
@@ -214,10 +214,10 @@ func (d *database) addRuns(ctx context.Context, r *page.Request, before uuid.UUI
 	self := r.Path("databases", d.ID.String())
 	if len(d.Runs) > shownRuns {
 		d.Runs = d.Runs[:shownRuns]
-		d.Next = with(self, "job", d.Job, "before", d.Runs[shownRuns-1].Run.String()) + "#runs"
+		d.Next = page.With(self, "job", d.Job, "before", d.Runs[shownRuns-1].Run.String()) + "#runs"
 	}
 	if before != uuid.Nil {
-		d.First = with(self, "job", d.Job) + "#runs"
+		d.First = page.With(self, "job", d.Job) + "#runs"
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {
 		if m.Lacking && len(m.Rows) > 0 && strings.EqualFold(c.Name, m.Job) {
 			v.Actions = []page.Link{{
 				Text: "Start it where it lacks", Role: rest.RoleOperator,
-				Href: with(r.Path("jobs", c.Name, "start"), "group", m.Group, "search", m.Search, "lacking", "1"),
+				Href: page.With(r.Path("jobs", c.Name, "start"), "group", m.Group, "search", m.Search, "lacking", "1"),
 			}}
 		}
 	}
@@ -118,14 +118,14 @@ func (m *matrix) arrange(r *page.Request, f controldb.TargetFilter) {
 		lacking = "1"
 	}
 	at := func(afterDatabase, afterServer, afterJob string) string {
-		return with(r.Path("databases"), "group", m.Group, "search", m.Search, "job", m.Job, "lacking", lacking,
+		return page.With(r.Path("databases"), "group", m.Group, "search", m.Search, "job", m.Job, "lacking", lacking,
 			"after_database", afterDatabase, "after_server", afterServer, "after_job", afterJob)
 	}
 	places := map[uuid.UUID]int{}
 	for i, j := range m.Jobs {
 		places[j.ID] = i
 		m.Columns = append(m.Columns, column{
-			OutcomeJob: j, Href: r.Path("jobs", j.Name), Lacking: with(r.Path("databases"), "group", m.Group, "search", m.Search, "job", j.Name, "lacking", "1"),
+			OutcomeJob: j, Href: r.Path("jobs", j.Name), Lacking: page.With(r.Path("databases"), "group", m.Group, "search", m.Search, "job", j.Name, "lacking", "1"),
 		})
 	}
 	rows := map[uuid.UUID]int{}
@@ -156,5 +156,5 @@ func (m *matrix) arrange(r *page.Request, f controldb.TargetFilter) {
 
 // targetHref is the page of a step of a run on a database.
 func targetHref(r *page.Request, run, target uuid.UUID, step int) string {
-	return with(r.Path("runs", run.String(), "targets", target.String()), "step", strconv.Itoa(step))
+	return page.With(r.Path("runs", run.String(), "targets", target.String()), "step", strconv.Itoa(step))
 }

@@ -105,7 +105,7 @@ func (f *found) addJobs(ctx context.Context, r *page.Request) error {
 	list, err := r.Store.FindJobs(ctx, controldb.JobFilter{Search: f.Text}, controldb.Page[string]{Top: shownFound + 1})
 	for i, j := range list {
 		if i == shownFound {
-			f.MoreJobs = with(r.Path("jobs"), "search", f.Text)
+			f.MoreJobs = page.With(r.Path("jobs"), "search", f.Text)
 			break
 		}
 		f.Jobs = append(f.Jobs, page.Link{Text: j.Name, Href: r.Path("jobs", j.Name)})
@@ -120,7 +120,7 @@ func (f *found) addDatabases(ctx context.Context, r *page.Request) error {
 		f.Databases = append(f.Databases, foundDatabase{FoundTarget: t, Href: r.Path("databases", t.ID.String())})
 	}
 	if o.NextServer != "" {
-		f.MoreDatabases = with(r.Path("databases"), "search", f.Text)
+		f.MoreDatabases = page.With(r.Path("databases"), "search", f.Text)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ package databases
 
 import (
 	"embed"
-	"net/url"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
@@ -20,19 +19,4 @@ func Set() page.Set {
 		{Path: "/databases/{target}", Role: rest.RoleReader, Handle: showDatabase},
 		{Path: "/search", Role: rest.RoleReader, Handle: showSearch},
 	}}
-}
-
-// with returns a path with query parameters: names and values that follow each other. Empty values
-// are left out.
-func with(path string, pairs ...string) string {
-	q := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
 }

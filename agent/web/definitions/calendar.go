@@ -94,7 +94,7 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 	d.Calendar = newCalendar(month, r.Now, zone)
 	d.Calendar.Truncated = len(runs) == pastRows || len(skips) == pastRows
 	self := r.Path("schedules", d.JobName, d.Name)
-	at := func(m time.Time) string { return with(self, "month", m.Format("2006-01")) + "#calendar" }
+	at := func(m time.Time) string { return page.With(self, "month", m.Format("2006-01")) + "#calendar" }
 	d.Calendar.Before, d.Calendar.Behind = at(month.AddDate(0, -1, 0)), at(end)
 	if present := monthOf("", r.Now, zone); !present.Equal(month) {
 		d.Calendar.Today = self + "#calendar"

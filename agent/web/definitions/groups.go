@@ -76,10 +76,10 @@ func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 		d.Rows = append(d.Rows, row)
 	}
 	if next != nil {
-		d.Next = with(r.Path("groups"), "search", d.Search, "after", controldb.Token(*next))
+		d.Next = page.With(r.Path("groups"), "search", d.Search, "after", controldb.Token(*next))
 	}
 	if after != nil {
-		d.First = with(r.Path("groups"), "search", d.Search)
+		d.First = page.With(r.Path("groups"), "search", d.Search)
 	}
 	return d, nil
 }
@@ -151,7 +151,7 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	d := groupData{Group: group, Search: r.Query("search"), clock: at(r)}
 	d.Members = group.Members[:min(len(group.Members), shownMembers)]
-	d.Outcomes = with(r.Path("databases"), "group", group.Name)
+	d.Outcomes = page.With(r.Path("databases"), "group", group.Name)
 	uses, err := r.Store.GroupUses(ctx, []string{group.Name}, 500)
 	if err != nil {
 		return nil, err
@@ -260,10 +260,10 @@ func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists [
 	}
 	self := r.Path("groups", d.Group.Name)
 	if next != nil {
-		d.Next = with(self, "search", d.Search, "after", controldb.Token(*next)) + "#targets"
+		d.Next = page.With(self, "search", d.Search, "after", controldb.Token(*next)) + "#targets"
 	}
 	if after != nil {
-		d.First = with(self, "search", d.Search) + "#targets"
+		d.First = page.With(self, "search", d.Search) + "#targets"
 	}
 	d.Failed, err = r.Store.FailedTargets(ctx, counted, 20)
 	return err

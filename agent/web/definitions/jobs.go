@@ -79,10 +79,10 @@ func readJobs(ctx context.Context, r *page.Request) (jobsData, error) {
 		return data, err
 	}
 	if next != nil {
-		data.Next = with(r.Path("jobs"), "search", data.Search, "show", data.Show, "after", controldb.Token(*next))
+		data.Next = page.With(r.Path("jobs"), "search", data.Search, "show", data.Show, "after", controldb.Token(*next))
 	}
 	if after != nil {
-		data.First = with(r.Path("jobs"), "search", data.Search, "show", data.Show)
+		data.First = page.With(r.Path("jobs"), "search", data.Search, "show", data.Show)
 	}
 	return data, nil
 }
@@ -239,7 +239,7 @@ func readJob(ctx context.Context, r *page.Request) (jobData, error) {
 	if err != nil {
 		return jobData{}, err
 	}
-	data := jobData{Job: job, RunsHref: with(r.Path("runs"), "job", job.Name), ChangesHref: with(r.Path("audit"), "job", job.Name), clock: at(r)}
+	data := jobData{Job: job, RunsHref: page.With(r.Path("runs"), "job", job.Name), ChangesHref: page.With(r.Path("audit"), "job", job.Name), clock: at(r)}
 	if data.Parameters, err = declared.ParseDeclarations(job.Parameters); err != nil {
 		return data, err
 	}
@@ -300,7 +300,7 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 		return err
 	}
 	if next != nil {
-		d.MoreVersions = with(r.Path("jobs", d.Job.Name), "versions", controldb.Token(*next)) + "#versions"
+		d.MoreVersions = page.With(r.Path("jobs", d.Job.Name), "versions", controldb.Token(*next)) + "#versions"
 	}
 	if d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.Job.Name, Limit: shownChanges}); err != nil {
 		return err
@@ -314,7 +314,7 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 	for _, v := range versions {
 		row := versionRow{JobVersion: v, Current: v.Version == d.Job.Version, Href: r.Path("jobs", d.Job.Name, "versions", strconv.Itoa(v.Version)), Change: made[v.Version]}
 		if v.Version > 0 {
-			row.Diff = with(r.Path("jobs", d.Job.Name, "diff"), "from", strconv.Itoa(v.Version-1), "to", strconv.Itoa(v.Version))
+			row.Diff = page.With(r.Path("jobs", d.Job.Name, "diff"), "from", strconv.Itoa(v.Version-1), "to", strconv.Itoa(v.Version))
 		}
 		d.Versions = append(d.Versions, row)
 	}

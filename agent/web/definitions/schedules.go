@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ const ownTitle = "(the job's own)"
 // newScheduleRow returns a schedule for a list.
 func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
 	row := scheduleRow{
-		Schedule: s, Title: blank(s.Name, ownTitle), Href: r.Path("schedules", s.JobName, s.Name), JobHref: r.Path("jobs", s.JobName),
+		Schedule: s, Title: cmp.Or(s.Name, ownTitle), Href: r.Path("schedules", s.JobName, s.Name), JobHref: r.Path("jobs", s.JobName),
 		Words: s.Describe(), Shown: s.State,
 	}
 	if s.Paused {
@@ -140,10 +141,10 @@ func readSchedules(ctx context.Context, r *page.Request) (schedulesData, error) 
 	}
 	self := r.Path("schedules")
 	if next != nil {
-		d.Next = with(self, "search", d.Search, "state", d.State, "job", d.Job, "after", controldb.Token(*next))
+		d.Next = page.With(self, "search", d.Search, "state", d.State, "job", d.Job, "after", controldb.Token(*next))
 	}
 	if after != nil {
-		d.First = with(self, "search", d.Search, "state", d.State, "job", d.Job)
+		d.First = page.With(self, "search", d.Search, "state", d.State, "job", d.Job)
 	}
 	return d, nil
 }
@@ -258,7 +259,7 @@ func readSchedule(ctx context.Context, r *page.Request) (*scheduleData, error) {
 	}
 	s := list[0]
 	d := &scheduleData{
-		scheduleRow: newScheduleRow(r, s), Zone: blank(s.TimeZone, "UTC"), Errors: faultTexts(s.ValidationErrors), RunsHref: with(r.Path("runs"), "job", s.JobName),
+		scheduleRow: newScheduleRow(r, s), Zone: cmp.Or(s.TimeZone, "UTC"), Errors: schedule.ErrorTexts(s.ValidationErrors), RunsHref: page.With(r.Path("runs"), "job", s.JobName),
 		clock: at(r), zone: schedule.ZoneShown(s.TimeZone),
 	}
 	if d.rule, d.plan, err = readRule(ctx, r.Store, s); err != nil {
@@ -327,24 +328,6 @@ func prettyJSON(text string) string {
 		return text
 	}
 	return pretty(controldb.JobStep{CommandType: "JSON", Command: text})
-}
-
-// faultTexts returns the errors of a definition, one sentence each.
-func faultTexts(stored json.RawMessage) []string {
-	var v struct {
-		Errors []struct {
-			Path, Message string
-			Value         json.RawMessage
-		}
-	}
-	if len(stored) == 0 || json.Unmarshal(stored, &v) != nil {
-		return nil
-	}
-	var texts []string
-	for _, e := range v.Errors {
-		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s is %s: %s", e.Path, e.Value, e.Message)))
-	}
-	return texts
 }
 
 // readRule parses a stored schedule as agents do. The rule is nil if the definition is invalid, and

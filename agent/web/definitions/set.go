@@ -3,7 +3,6 @@ package definitions
 
 import (
 	"embed"
-	"net/url"
 	"strconv"
 
 	"github.com/jobagent/jobagent/agent/rest"
@@ -30,21 +29,6 @@ func Set() page.Set {
 		reader("/groups", page.Page{Handle: listGroups}),
 		reader("/groups/{group}", page.Page{Handle: showGroup}),
 	}}
-}
-
-// with returns a path with query parameters: names and values that follow each other. Empty values
-// are left out.
-func with(path string, pairs ...string) string {
-	q := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
 }
 
 // number returns a number of a query or path; absent if it is none.

@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -63,7 +64,7 @@ func stepViews(r *page.Request, steps []controldb.JobStep, prefix string) []step
 		}
 		id := prefix + "step-" + strconv.Itoa(s.StepID)
 		v.Script = newScript(pretty(s), language(s), id, fmt.Sprintf("Script of step %d", s.StepID))
-		v.Script.Download = with(r.Path("jobs", s.JobName, "versions", strconv.Itoa(s.JobVersion)), "step", strconv.Itoa(s.StepID))
+		v.Script.Download = page.With(r.Path("jobs", s.JobName, "versions", strconv.Itoa(s.JobVersion)), "step", strconv.Itoa(s.StepID))
 		v.Script.Bytes = len(s.Command)
 		list = append(list, v)
 	}
@@ -185,16 +186,8 @@ func stepOptions(s controldb.JobStep) []option {
 		}
 	}
 	if s.OutputType != "" {
-		add("Output", fmt.Sprintf("the first result set goes to %s.%s in database %s on %s", blank(s.Output.Schema, "dbo"), s.Output.Table, s.Output.Database, s.Output.Server), false)
+		add("Output", fmt.Sprintf("the first result set goes to %s.%s in database %s on %s", cmp.Or(s.Output.Schema, "dbo"), s.Output.Table, s.Output.Database, s.Output.Server), false)
 		text("Output credential", s.Output.Credential)
 	}
 	return list
-}
-
-// blank returns a text, or another one if it is empty.
-func blank(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

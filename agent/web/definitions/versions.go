@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -63,10 +64,10 @@ func showVersion(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	data := versionData{Job: job, Version: version, Current: version == job.Version, Steps: stepViews(r, steps, "")}
 	if version > 0 {
-		data.DiffHref = with(r.Path("jobs", job.Name, "diff"), "from", strconv.Itoa(version-1), "to", strconv.Itoa(version))
+		data.DiffHref = page.With(r.Path("jobs", job.Name, "diff"), "from", strconv.Itoa(version-1), "to", strconv.Itoa(version))
 	}
 	if !data.Current {
-		data.Compare = with(r.Path("jobs", job.Name, "diff"), "from", strconv.Itoa(version), "to", strconv.Itoa(job.Version))
+		data.Compare = page.With(r.Path("jobs", job.Name, "diff"), "from", strconv.Itoa(version), "to", strconv.Itoa(job.Version))
 	}
 	return &page.View{
 		Title: fmt.Sprintf("Version %d of %s", version, job.Name), Nav: "jobs", Template: "version", Data: data, Styles: []string{"code/code.css"},
@@ -148,7 +149,7 @@ const maxDiff = 512 << 10
 
 // showDiff compares two versions step by step.
 func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
-	job, to, err := jobVersion(ctx, r, blank(r.Query("to"), "999999999"))
+	job, to, err := jobVersion(ctx, r, cmp.Or(r.Query("to"), "999999999"))
 	if r.Query("to") == "" {
 		job, err = r.Store.JobDetail(ctx, r.Value("job"))
 		to = job.Version
@@ -156,7 +157,7 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, from, err := jobVersion(ctx, r, blank(r.Query("from"), strconv.Itoa(max(0, to-1))))
+	_, from, err := jobVersion(ctx, r, cmp.Or(r.Query("from"), strconv.Itoa(max(0, to-1))))
 	if err != nil {
 		return nil, err
 	}
@@ -189,10 +190,10 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	self := r.Path("jobs", job.Name, "diff")
 	a, b := strconv.Itoa(from), strconv.Itoa(to)
-	data.Swap = with(self, "from", b, "to", a, "view", view, "all", all)
-	data.Unified, data.Beside = with(self, "from", a, "to", b, "all", all), with(self, "from", a, "to", b, "all", all, "view", "split")
-	data.AsFile = with(self, "from", a, "to", b, "view", "file")
-	data.Toggle = with(self, "from", a, "to", b, "view", view, "all", map[bool]string{false: "1"}[data.All])
+	data.Swap = page.With(self, "from", b, "to", a, "view", view, "all", all)
+	data.Unified, data.Beside = page.With(self, "from", a, "to", b, "all", all), page.With(self, "from", a, "to", b, "all", all, "view", "split")
+	data.AsFile = page.With(self, "from", a, "to", b, "view", "file")
+	data.Toggle = page.With(self, "from", a, "to", b, "view", view, "all", map[bool]string{false: "1"}[data.All])
 	data.FromHref, data.ToHref = r.Path("jobs", job.Name, "versions", a), r.Path("jobs", job.Name, "versions", b)
 	return &page.View{
 		Title: fmt.Sprintf("%s: version %d to %d", job.Name, from, to), Nav: "jobs", Template: "diff", Data: data, Styles: []string{"code/code.css"},

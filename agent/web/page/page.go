@@ -101,6 +101,21 @@ func (r *Request) Path(segments ...string) string {
 	return b.String()
 }
 
+// With returns a path with query parameters: names and values that follow each other. Empty values
+// are left out.
+func With(path string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
 // Query returns a query parameter; empty if it is absent.
 func (r *Request) Query(name string) string { return r.HTTP.URL.Query().Get(name) }
 

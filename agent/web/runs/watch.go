@@ -19,6 +19,9 @@ import (
 const (
 	// messageLength is how much of a message the grid has; a target's page has all of it.
 	messageLength = 300
+	// readLength is how much of a message is read: of a success, also the sentence that
+	// controldb.Remark leaves out.
+	readLength = messageLength + controldb.MaxSuccessSentence
 	// freshFor is how long what was read is used for pages, so that many viewers who load a page
 	// cost one read.
 	freshFor = time.Second
@@ -276,7 +279,7 @@ func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
 		if s.loaded || s.ID == 0 || s.Active && s.ResolvedAt.IsZero() {
 			continue
 		}
-		list, err := store.RunTargetsOfStep(ctx, w.run, s.StepID, messageLength)
+		list, err := store.RunTargetsOfStep(ctx, w.run, s.StepID, readLength)
 		if err != nil {
 			return err
 		}
@@ -284,7 +287,7 @@ func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
 	}
 	changed := w.compare(marks)
 	for ids := range slices.Chunk(changed, batch) {
-		list, err := store.RunTargetsByID(ctx, w.run, ids, messageLength)
+		list, err := store.RunTargetsByID(ctx, w.run, ids, readLength)
 		if err != nil {
 			return err
 		}
@@ -405,8 +408,11 @@ func (w *watch) update(at ref, t controldb.WatchedTarget) {
 		c.due = t.NextAttempt
 	}
 	c.message = -1
-	if t.Message != "" && c.state.explains() {
-		c.message = w.intern(t.ErrorNumber, t.Message)
+	if text := controldb.Remark(t.Lifecycle, t.Message); text != "" && c.state.explains() {
+		if all := []rune(text); len(all) > messageLength {
+			text = string(all[:messageLength])
+		}
+		c.message = w.intern(t.ErrorNumber, text)
 	}
 	if *c == was && c.version > 0 {
 		return
@@ -474,4 +480,4 @@ func stateOf(l jobs.Lifecycle) state {
 func (s state) final() bool { return s >= succeeded }
 
 // explains reports whether the message of a cell in this state is worth showing.
-func (s state) explains() bool { return s == waitingForRetry || s >= failed }
+func (s state) explains() bool { return s == waitingForRetry || s == succeeded || s >= failed }

@@ -211,6 +211,8 @@ func TestPage(t *testing.T) {
 			return controldb.Outcome{Outcome: targets.Failed, Message: long}
 		case i%2 == 0:
 			return controldb.Outcome{Outcome: targets.Failed, Message: fmt.Sprintf("Cannot open database \"%s\" (%d ms).", task.Target.Database, i), Error: targets.ErrorDetail{Number: 4060}}
+		case i%20 == 1:
+			return controldb.Outcome{Outcome: targets.Succeeded, Message: "The script left a transaction open (@@TRANCOUNT 1)."}
 		}
 		return controldb.Outcome{Outcome: targets.Succeeded}
 	})
@@ -226,6 +228,8 @@ func TestPage(t *testing.T) {
 	require.Contains(t, body, `<data class="num" value="120">120</data> of <data class="num" value="120">120</data> targets`)
 	require.Contains(t, body, `rel="next"`)
 	require.Contains(t, body, "1 step 1")
+	require.Regexp(t, `value="3">3</data>×</span> <span class="what"><bdi>The script left a transaction open \(@@TRANCOUNT 1\)\.`, body, "successes have remarks")
+	require.NotContains(t, body, "succeeded execution", "what the state says anyway")
 
 	key := body[strings.LastIndex(body[:strings.Index(body, "error 4060:")], "data-error=\"")+12:][:16]
 	for query, want := range map[string]string{

@@ -505,6 +505,17 @@ func TestDecideOfTheJobsOwnSchedule(t *testing.T) {
 	}
 }
 
+// What was decided last may be a run or a skip, and no agent decides it again.
+func TestLastDecidedInstant(t *testing.T) {
+	t.Parallel()
+	first, second := clock(t, "10:00"), clock(t, "11:00")
+	require.True(t, Decision{}.Last().IsZero())
+	require.Equal(t, first, Decision{Runs: []time.Time{first}}.Last())
+	require.Equal(t, second, Decision{Skips: []Skip{{Due: first, Last: second, Count: 2}}}.Last())
+	require.Equal(t, second, Decision{Runs: []time.Time{second}, Skips: []Skip{{Due: first, Last: first, Count: 1}}}.Last())
+	require.Equal(t, second, Decision{Runs: []time.Time{first}, Skips: []Skip{{Due: second, Last: second, Count: 1}}}.Last())
+}
+
 // TestDecideHandlesEachInstantOnce simulates many schedules for a day with random pauses. Each
 // instant of a schedule must be run or skipped exactly once.
 func TestDecideHandlesEachInstantOnce(t *testing.T) {

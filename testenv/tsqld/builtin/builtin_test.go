@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,7 +45,7 @@ func lit(t *testing.T, s string) arg {
 		typ, v := types.StringLiteral(strings.Trim(s, "'"), false)
 		return arg{typ, v}
 	case strings.HasPrefix(s, "0x"):
-		v, err := types.ParseBinaryLiteral(s)
+		v, err := hex.DecodeString(s[2:])
 		require.NoError(t, err)
 		return arg{types.VarBinaryOf(len(v)), v}
 	case strings.HasSuffix(s, "'"):

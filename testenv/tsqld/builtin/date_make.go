@@ -8,12 +8,12 @@ import (
 
 // dateMakeFuncs make dates from their parts.
 var dateMakeFuncs = []*Func{
-	pure("DATEFROMPARTS", 3, 3, fixed(types.DateType), evalDateFromParts),
-	pure("DATETIMEFROMPARTS", 7, 7, fixed(types.DateTimeType), evalDateTimeFromParts),
-	pure("SMALLDATETIMEFROMPARTS", 5, 5, fixed(types.Type{ID: types.SmallDateTime}), evalSmallFromParts),
-	pure("TIMEFROMPARTS", 5, 5, scaleResult(types.Time, 4), evalTimeFromParts),
-	pure("DATETIME2FROMPARTS", 8, 8, scaleResult(types.DateTime2, 7), evalDateTime2FromParts),
-	pure("DATETIMEOFFSETFROMPARTS", 10, 10, scaleResult(types.DateTimeOffset, 9), evalOffsetFromParts),
+	fromParts("DATEFROMPARTS", 3, fixed(types.DateType)),
+	fromParts("DATETIMEFROMPARTS", 7, fixed(types.DateTimeType)),
+	fromParts("SMALLDATETIMEFROMPARTS", 5, fixed(types.Type{ID: types.SmallDateTime})),
+	fromParts("TIMEFROMPARTS", 5, scaleResult(types.Time, 4)),
+	fromParts("DATETIME2FROMPARTS", 8, scaleResult(types.DateTime2, 7)),
+	fromParts("DATETIMEOFFSETFROMPARTS", 10, scaleResult(types.DateTimeOffset, 9)),
 }
 
 // scaleResult takes the precision from the literal argument i; error 10760 unless it is 0 to 7.
@@ -64,78 +64,44 @@ func dateTicks(year, month, day int) (int64, bool) {
 	return types.Days(year, month, day) * types.TicksPerDay, true
 }
 
-// makeTemporal converts date and clock to the result's type; error 289.
-func makeTemporal(date int64, okDate bool, clock int64, okClock bool, result types.Type) (types.Value, error) {
-	if okDate && okClock {
-		if v, ok := types.FitTemporal(date+clock, result); ok {
-			return v, nil
+// fromParts makes a function of the parts of a date and time. Error 289 for invalid parts.
+func fromParts(name string, count int, result resultFunc) *Func {
+	return pure(name, count, count, result, func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+		n, err := ints(ts, args)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return nil, mserr.InvalidDateParts(result.Name())
+		if result.ID == types.Time {
+			n = append([]int{1, 1, 1}, n...) // the first day
+		}
+		n = append(n, 0, 0, 0, 0) // date and smalldatetime have no clock, or a part of it
+		scale := int(result.Scale)
+		if result.ID == types.DateTime {
+			scale = 3
+		}
+		date, okDate := dateTicks(n[0], n[1], n[2])
+		clock, okClock := clockTicks(n[3], n[4], n[5], n[6], scale)
+		var v types.Value
+		ok := false
+		if result.ID == types.DateTimeOffset {
+			v, ok = withOffset(date+clock, n[7], n[8])
+		} else {
+			v, ok = types.FitTemporal(date+clock, result)
+		}
+		if !okDate || !okClock || !ok {
+			return nil, mserr.InvalidDateParts(result.Name())
+		}
+		return v, nil
+	})
 }
 
-func evalDateFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	n, err := ints(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	d, ok := dateTicks(n[0], n[1], n[2])
-	return makeTemporal(d, ok, 0, true, result)
-}
-
-func evalDateTimeFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	n, err := ints(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	d, okDate := dateTicks(n[0], n[1], n[2])
-	c, okClock := clockTicks(n[3], n[4], n[5], n[6], 3)
-	return makeTemporal(d, okDate, c, okClock, result)
-}
-
-func evalSmallFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	n, err := ints(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	d, okDate := dateTicks(n[0], n[1], n[2])
-	c, okClock := clockTicks(n[3], n[4], 0, 0, 0)
-	return makeTemporal(d, okDate, c, okClock, result)
-}
-
-func evalTimeFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	n, err := ints(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	c, ok := clockTicks(n[0], n[1], n[2], n[3], int(result.Scale))
-	return makeTemporal(0, true, c, ok, result)
-}
-
-func evalDateTime2FromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	n, err := ints(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	d, okDate := dateTicks(n[0], n[1], n[2])
-	c, okClock := clockTicks(n[3], n[4], n[5], n[6], int(result.Scale))
-	return makeTemporal(d, okDate, c, okClock, result)
-}
-
-// evalOffsetFromParts requires both parts of the offset to have the same sign.
-func evalOffsetFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	n, err := ints(ts, args)
-	if err != nil {
-		return nil, err
-	}
-	d, okDate := dateTicks(n[0], n[1], n[2])
-	c, okClock := clockTicks(n[3], n[4], n[5], n[6], int(result.Scale))
-	minutes := 60*n[7] + n[8]
-	utc := d + c - int64(minutes)*types.TicksPerMinute
-	if !okDate || !okClock || n[7]*n[8] < 0 || n[8] < -59 || n[8] > 59 || minutes < -840 || minutes > 840 || utc < 0 || utc > types.MaxTicks {
-		return nil, mserr.InvalidDateParts(result.Name())
-	}
-	return types.MakeOffset(utc, minutes), nil
+// withOffset returns a datetimeoffset of a local time. Both parts of the offset must have the same
+// sign.
+func withOffset(local int64, hours, minutes int) (types.Value, bool) {
+	offset := 60*hours + minutes
+	utc := local - int64(offset)*types.TicksPerMinute
+	ok := hours*minutes >= 0 && minutes >= -59 && minutes <= 59 && offset >= -840 && offset <= 840 && utc >= 0 && utc <= types.MaxTicks
+	return types.MakeOffset(utc, offset), ok
 }
 
 // dateTruncResult is the date's type; texts become datetime2(7).
@@ -185,7 +151,7 @@ func evalDateTrunc(env Env, ts []types.Type, result types.Type, args []types.Val
 	case partISOWeek:
 		ticks = (days - int64(weekday(days, 1)-1)) * types.TicksPerDay
 	default:
-		ticks -= ticks % unitTicks(p)
+		ticks -= ticks % units[p]
 	}
 	switch _, ok := types.FitTemporal(max(ticks, 0), result); {
 	case ticks >= 0 && ok:
@@ -275,10 +241,10 @@ func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Va
 			return nil, mserr.BucketOverflow(result.Name())
 		}
 	} else {
-		if n > types.MaxTicks/unitTicks(p) {
+		if n > types.MaxTicks/units[p] {
 			return nil, mserr.BucketOverflow(result.Name())
 		}
-		width := unitTicks(p) * n
+		width := units[p] * n
 		start = origin + floorDiv(ticks-origin, width)*width
 	}
 	if _, ok := types.FitTemporal(max(start, 0), result); start < 0 || !ok {

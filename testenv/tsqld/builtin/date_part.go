@@ -199,7 +199,7 @@ func addPart(p datePart, n, ticks int64) (int64, bool) {
 	case partMonth:
 		return addMonths(ticks, n, 1)
 	}
-	unit := unitTicks(p)
+	unit := units[p]
 	if p == partNanosecond { // 100 ns is the smallest step; half a step rounds up
 		q, r := n/100, n%100
 		switch {
@@ -217,25 +217,11 @@ func addPart(p datePart, n, ticks int64) (int64, bool) {
 	return ticks, ticks >= 0 && ticks <= types.MaxTicks
 }
 
-// unitTicks returns the length of a part of constant length, 0 for other parts.
-func unitTicks(p datePart) int64 {
-	switch p {
-	case partDay, partDayOfYear, partWeekday:
-		return types.TicksPerDay
-	case partWeek:
-		return 7 * types.TicksPerDay
-	case partHour:
-		return types.TicksPerHour
-	case partMinute:
-		return types.TicksPerMinute
-	case partSecond:
-		return types.TicksPerSecond
-	case partMillisecond:
-		return types.TicksPerSecond / 1000
-	case partMicrosecond:
-		return types.TicksPerSecond / 1_000_000
-	}
-	return 0
+// units are the lengths of the parts of constant length, in ticks.
+var units = [partISOWeek + 1]int64{
+	partDay: types.TicksPerDay, partDayOfYear: types.TicksPerDay, partWeekday: types.TicksPerDay, partWeek: 7 * types.TicksPerDay,
+	partHour: types.TicksPerHour, partMinute: types.TicksPerMinute, partSecond: types.TicksPerSecond,
+	partMillisecond: types.TicksPerSecond / 1000, partMicrosecond: types.TicksPerSecond / 1_000_000,
 }
 
 // addMonths adds n times size months. The day is limited to the length of the month.
@@ -275,6 +261,6 @@ func diffParts(p datePart, from, to int64) (n int64, ok bool) {
 		}
 		return d * 100, true
 	}
-	unit := unitTicks(p)
+	unit := units[p]
 	return to/unit - from/unit, true
 }

@@ -18,5 +18,5 @@
 // timezone for AT TIME ZONE, convert for the conversions of arguments.
 //
 // The compiler binds CAST, CASE and IIF, which are syntax, and ISNULL, COALESCE, NULLIF and CHOOSE,
-// for which the table has the number of arguments: none of these evaluates all operands.
+// of which the table has the number of arguments: none of these evaluates all operands.
 package builtin

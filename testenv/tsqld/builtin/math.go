@@ -20,7 +20,7 @@ var mathFuncs = []*Func{
 	pure("SQUARE", 1, 1, fixed(types.FloatType), float1(func(x float64) float64 { return x * x })),
 	pure("SQRT", 1, 1, fixed(types.FloatType), float1(math.Sqrt)),
 	pure("EXP", 1, 1, fixed(types.FloatType), float1(math.Exp)),
-	pure("LOG", 1, 2, fixed(types.FloatType), evalLog),
+	pure("LOG", 1, 2, fixed(types.FloatType), float2(math.E, logarithm)),
 	pure("LOG10", 1, 1, fixed(types.FloatType), float1(math.Log10)),
 	pure("PI", 0, 0, fixed(types.FloatType), func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return math.Pi, nil }),
 	pure("SIN", 1, 1, fixed(types.FloatType), float1(math.Sin)),
@@ -30,7 +30,7 @@ var mathFuncs = []*Func{
 	pure("ASIN", 1, 1, fixed(types.FloatType), float1(math.Asin)),
 	pure("ACOS", 1, 1, fixed(types.FloatType), float1(math.Acos)),
 	pure("ATAN", 1, 1, fixed(types.FloatType), float1(math.Atan)),
-	pure("ATN2", 2, 2, fixed(types.FloatType), evalAtn2),
+	pure("ATN2", 2, 2, fixed(types.FloatType), float2(0, func(y, x float64) (types.Value, error) { return convert.Finite(math.Atan2(y, x)) })),
 	pure("DEGREES", 1, 1, angleResult("degrees"), scaled(180/math.Pi)),
 	pure("RADIANS", 1, 1, angleResult("radians"), scaled(math.Pi/180)),
 	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: given(ofClock, evalRand)},
@@ -269,11 +269,7 @@ func roundFloat(f float64, digits int, isCut bool) float64 {
 // evalPower computes in float and converts the result to the type of the base; error 232 or 8115 if
 // it does not fit.
 func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	x, err := convert.Float(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	y, err := convert.Float(args[1], ts[1])
+	x, y, err := floats(ts, args, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -337,40 +333,39 @@ func float1(f func(float64) float64) evalFunc {
 	}
 }
 
-func evalLog(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	x, err := convert.Float(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	if len(args) == 1 {
-		return convert.Finite(math.Log(x))
-	}
-	base, err := convert.Float(args[1], ts[1])
-	if err != nil {
-		return nil, err
-	}
-	if base <= 0 || base == 1 {
+// logarithm computes LOG; base is e, or the second argument.
+func logarithm(x, base float64) (types.Value, error) {
+	switch {
+	case base <= 0 || base == 1:
 		return nil, mserr.InvalidFloatOperation()
-	}
-	switch base {
-	case 2:
+	case base == math.E:
+		return convert.Finite(math.Log(x))
+	case base == 2:
 		return convert.Finite(math.Log2(x))
-	case 10:
+	case base == 10:
 		return convert.Finite(math.Log10(x))
 	}
 	return convert.Finite(math.Log(x) / math.Log(base))
 }
 
-func evalAtn2(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	y, err := convert.Float(args[0], ts[0])
-	if err != nil {
-		return nil, err
+// floats reads two floats; the second one is absent if there is one argument.
+func floats(ts []types.Type, args []types.Value, absent float64) (x, y float64, err error) {
+	if x, err = convert.Float(args[0], ts[0]); err != nil || len(args) == 1 {
+		return x, absent, err
 	}
-	x, err := convert.Float(args[1], ts[1])
-	if err != nil {
-		return nil, err
+	y, err = convert.Float(args[1], ts[1])
+	return x, y, err
+}
+
+// float2 makes a function of two floats; the second one is absent if there is one argument.
+func float2(absent float64, f func(x, y float64) (types.Value, error)) evalFunc {
+	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		x, y, err := floats(ts, args, absent)
+		if err != nil {
+			return nil, err
+		}
+		return f(x, y)
 	}
-	return convert.Finite(math.Atan2(y, x))
 }
 
 // scaled multiplies by a constant and keeps the argument's type.

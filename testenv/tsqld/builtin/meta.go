@@ -154,17 +154,20 @@ func evalColumnProperty(objects Objects, id int32, column, what string) (types.V
 	if !ok {
 		return nil, nil
 	}
-	switch strings.ToUpper(what) {
-	case "ALLOWSNULL":
-		return types.BitOf(c.Nullable), nil
+	is := map[string]bool{
+		"ALLOWSNULL": c.Nullable, "ISIDENTITY": c.Identity, "ISCOMPUTED": c.Computed, "ISOUTPARAM": c.Output,
+		"ISROWGUIDCOL": c.RowGUID, "ISSPARSE": c.Sparse, "ISINDEXABLE": c.Type.Comparable(),
+		"ISHIDDEN": false, "ISCOLUMNSET": false, "ISFULLTEXTINDEXED": false, "ISIDNOTFORREPL": false, "ISXMLINDEXABLE": false,
+		"ISCURSORTYPE": false, "GENERATEDALWAYSTYPE": false, "STATISTICALSEMANTICS": false, "FULLTEXTTYPECOLUMN": false,
+		"SYSTEMDATAACCESS": false, "USERDATAACCESS": false, "ISSYSTEMVERIFIED": false,
+	}
+	what = strings.ToUpper(what)
+	if v, ok := is[what]; ok {
+		return types.BitOf(v), nil
+	}
+	switch what {
 	case "COLUMNID", "ORDINAL":
 		return int64(c.ID), nil
-	case "ISIDENTITY":
-		return types.BitOf(c.Identity), nil
-	case "ISCOMPUTED":
-		return types.BitOf(c.Computed), nil
-	case "ISOUTPARAM":
-		return types.BitOf(c.Output), nil
 	case "PRECISION":
 		if c.Type.Length != 0 {
 			return int64(c.Type.Length), nil
@@ -176,16 +179,6 @@ func evalColumnProperty(objects Objects, id int32, column, what string) (types.V
 		return foundID(c.Type.Length, c.Type.IsString())
 	case "USESANSITRIM":
 		return foundID(1, c.Type.IsString() || c.Type.IsBinary())
-	case "ISROWGUIDCOL":
-		return types.BitOf(c.RowGUID), nil
-	case "ISSPARSE":
-		return types.BitOf(c.Sparse), nil
-	case "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE",
-		"GENERATEDALWAYSTYPE", "STATISTICALSEMANTICS",
-		"FULLTEXTTYPECOLUMN", "SYSTEMDATAACCESS", "USERDATAACCESS", "ISSYSTEMVERIFIED":
-		return int64(0), nil
-	case "ISINDEXABLE":
-		return types.BitOf(c.Type.Comparable()), nil
 	case "ISDETERMINISTIC", "ISPRECISE":
 		return answer(c.Deterministic, c.Computed)
 	}

@@ -224,22 +224,13 @@ func (d *Database) TableByID(id int32) *Table {
 	return t
 }
 
-// View returns a user-defined view, or nil. System views are in package sysviews.
-func (d *Database) View(schema, name string) *View { return find[*View](d, schema, name) }
-
 // Procedure returns a stored procedure, or nil.
 func (d *Database) Procedure(schema, name string) *Procedure {
 	return find[*Procedure](d, schema, name)
 }
 
-// Function returns a user-defined function of any kind, or nil.
-func (d *Database) Function(schema, name string) *Function { return find[*Function](d, schema, name) }
-
 // Sequence returns a sequence, or nil.
 func (d *Database) Sequence(schema, name string) *Sequence { return find[*Sequence](d, schema, name) }
-
-// Synonym returns a synonym, or nil. The caller resolves the base object.
-func (d *Database) Synonym(schema, name string) *Synonym { return find[*Synonym](d, schema, name) }
 
 // TableType returns a user-defined table type, or nil. Types have a namespace of their own: a table
 // may have the same name.

@@ -42,12 +42,6 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (*plan.DML, error) {
 	return c.reading(s.Hints, func(b *bind.Binder) (*plan.DML, error) { return dml.Merge(b, s) })
 }
 
-// Truncate compiles TRUNCATE TABLE. The interpreter resets the identity counter and raises error
-// 4712 and the error for a missing ALTER permission.
-func (c *Compiler) Truncate(s *syntax.TruncateStmt) (*plan.DML, error) {
-	return c.change(nil, func(b *bind.Binder) (*plan.DML, error) { return dml.Truncate(b, s) })
-}
-
 // change compiles a statement that changes data by f.
 func (c *Compiler) change(hints []*syntax.Option, f func(*bind.Binder) (*plan.DML, error)) (d *plan.DML, err error) {
 	err = c.bind(hints, func(b *bind.Binder) error {

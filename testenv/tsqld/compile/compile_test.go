@@ -369,8 +369,6 @@ func (b *fixture) change(s syntax.Stmt) (string, error) {
 		d, err = c.Delete(s, false)
 	case *syntax.MergeStmt:
 		d, err = c.Merge(s)
-	case *syntax.TruncateStmt:
-		d, err = c.Truncate(s)
 	default:
 		require.Failf(b.t, "statement", "%T", s)
 	}

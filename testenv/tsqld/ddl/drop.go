@@ -65,6 +65,14 @@ func (r *Executor) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	return mserr.NotSupported("DROP %s", st.Kind)
 }
 
+// absent is the result of a DROP of something that does not exist: err, nil with IF EXISTS.
+func absent(ifExists bool, err error) error {
+	if ifExists {
+		return nil
+	}
+	return err
+}
+
 // dropObject drops a table, module, sequence or synonym.
 func (r *Executor) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []catalog.Kind) error {
 	word := strings.ToLower(st.Kind)
@@ -96,19 +104,13 @@ func (r *Executor) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds [
 		}
 	}
 	if o == nil || !r.s.MayAlter(d, o) {
-		if st.IfExists && o == nil {
-			return nil
-		}
-		return notFound
+		return absent(st.IfExists && o == nil, notFound)
 	}
 	id := o.Head().ObjectID
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		o := d.ObjectByID(id)
 		if o == nil {
-			if st.IfExists {
-				return nil
-			}
-			return notFound
+			return absent(st.IfExists, notFound)
 		}
 		if t, ok := o.(*catalog.Table); ok {
 			for _, other := range d.Tables() {
@@ -154,10 +156,7 @@ func (r *Executor) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	s := r.s
 	t := s.Temp(n.Last())
 	if t == nil {
-		if st.IfExists {
-			return nil
-		}
-		return mserr.CannotDrop("drop", "table", n.Last())
+		return absent(st.IfExists, mserr.CannotDrop("drop", "table", n.Last()))
 	}
 	return r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error {
 		if err := s.DropLocal(context.WithoutCancel(r.ctx), t); err != nil {
@@ -197,12 +196,8 @@ func (r *Executor) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 			return nil
 		})
 	}
-	if st.IfExists {
-		return nil
-	}
-	return mserr.New(218, 16,
-		"Could not find the type '%s'. Either it does not exist or you do not have the necessary permission.",
-		n.String())
+	return absent(st.IfExists, mserr.New(218, 16,
+		"Could not find the type '%s'. Either it does not exist or you do not have the necessary permission.", n.String()))
 }
 
 // typeUser returns the name of an object that uses a user-defined type, or "".
@@ -255,10 +250,7 @@ func (r *Executor) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error 
 			return e.ReplaceTable(c, nil)
 		})
 	}
-	if st.IfExists {
-		return nil
-	}
-	return mserr.CannotDrop("drop", "trigger", n.String())
+	return absent(st.IfExists, mserr.CannotDrop("drop", "trigger", n.String()))
 }
 
 // dropSchema drops a schema.
@@ -266,10 +258,7 @@ func (r *Executor) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	sc := d.Schema(n.Last())
 	if sc == nil {
-		if st.IfExists {
-			return nil
-		}
-		return mserr.CannotFind("drop", "schema", n.Last())
+		return absent(st.IfExists, mserr.CannotFind("drop", "schema", n.Last()))
 	}
 	if sc.ID <= catalog.SchemaSys {
 		return mserr.New(15150, 16, "Cannot drop the schema '%s'.", sc.Name)

@@ -196,10 +196,7 @@ func (r tables) dropIndex(st *syntax.DropIndexStmt) error {
 				b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
 				return nil
 			}
-			if st.IfExists {
-				return nil
-			}
-			return notFound
+			return absent(st.IfExists, notFound)
 		})
 		if err != nil {
 			return err

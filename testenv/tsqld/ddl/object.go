@@ -185,31 +185,27 @@ func (r *Executor) moveObject(e *catalog.Edit, o catalog.Object, change func(h *
 		change(&c.Header)
 		return e.ReplaceTable(c, nil)
 	case *catalog.View:
-		c := catalog.Clone(o)
-		change(&c.Header)
-		return e.Put(c)
+		return moved(e, catalog.Clone(o), change)
 	case *catalog.Procedure:
-		c := catalog.Clone(o)
-		change(&c.Header)
-		return e.Put(c)
+		return moved(e, catalog.Clone(o), change)
 	case *catalog.Function:
-		c := catalog.Clone(o)
-		change(&c.Header)
-		return e.Put(c)
+		return moved(e, catalog.Clone(o), change)
 	case *catalog.Sequence:
-		c := catalog.Clone(o)
-		change(&c.Header)
-		return e.Put(c)
+		return moved(e, catalog.Clone(o), change)
 	case *catalog.Synonym:
 		c := *o
-		change(&c.Header)
-		return e.Put(&c)
+		return moved(e, &c, change)
 	case *catalog.TableType:
 		c := *o
-		change(&c.Header)
-		return e.Put(&c)
+		return moved(e, &c, change)
 	}
 	return mserr.NotSupported("moving this kind of object")
+}
+
+// moved stores an object with another header.
+func moved(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
+	change(o.Head())
+	return e.Put(o)
 }
 
 // sequence executes CREATE and ALTER SEQUENCE.

@@ -25,7 +25,7 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 	case "OBJECT":
 		err = r.renameObject(d, name, fresh)
 	case "COLUMN":
-		err = r.renamePart(d, name, "COLUMN", func(b *builder, part string) error {
+		err = r.renamePart(name, "COLUMN", func(b *builder, part string) error {
 			c := b.t.Column(part)
 			switch {
 			case c == nil:
@@ -40,7 +40,7 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 			return nil
 		})
 	case "INDEX":
-		err = r.renamePart(d, name, "INDEX", func(b *builder, part string) error {
+		err = r.renamePart(name, "INDEX", func(b *builder, part string) error {
 			ix := b.t.Index(part)
 			switch {
 			case ix == nil:
@@ -132,7 +132,7 @@ func (b *builder) renameDependents(c *catalog.Column) error {
 }
 
 // renamePart renames a part of a table. name is [schema.]table.part.
-func (r *Executor) renamePart(d *catalog.Database, name, kind string, change func(b *builder, part string) error) error {
+func (r *Executor) renamePart(name, kind string, change func(b *builder, part string) error) error {
 	n := session.SplitName(name)
 	if len(n.Parts) < 2 {
 		return mserr.AmbiguousItem(kind)

@@ -180,10 +180,7 @@ func (r security) dropLogin(st *syntax.DropStmt, name string) error {
 	s := r.s
 	l := r.findLogin(name)
 	if l == nil || !s.ServerRole("securityadmin") {
-		if l == nil && st.IfExists {
-			return nil
-		}
-		return mserr.CannotFind("drop", "login", name)
+		return absent(l == nil && st.IfExists, mserr.CannotFind("drop", "login", name))
 	}
 	if bytes.Equal(l.SID, catalog.SAID) {
 		return mserr.CannotFind("drop", "login", name)
@@ -297,10 +294,7 @@ func (r security) dropPrincipal(st *syntax.DropStmt, name string) error {
 	}
 	p := d.Principals.Find(name)
 	if p == nil || p.IsRole() != (kind == "role") || !s.MayDatabase(permission) {
-		if p == nil && st.IfExists {
-			return nil
-		}
-		return mserr.CannotFind("drop", kind, name)
+		return absent(p == nil && st.IfExists, mserr.CannotFind("drop", kind, name))
 	}
 	if p.Fixed || p.ID <= catalog.PrincipalSys {
 		return mserr.New(15150, 16, "Cannot drop the %s '%s'.", kind, name)
@@ -480,10 +474,7 @@ func (r security) dropCredential(st *syntax.DropStmt, name string) error {
 	d := s.DatabaseByID(s.DatabaseID)
 	c := d.Credential(name)
 	if c == nil || !s.MayDatabase("CONTROL") {
-		if c == nil && st.IfExists {
-			return nil
-		}
-		return mserr.CannotFind("drop", "credential", name)
+		return absent(c == nil && st.IfExists, mserr.CannotFind("drop", "credential", name))
 	}
 	return r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
 		e.DropCredential(c)

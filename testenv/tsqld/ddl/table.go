@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -335,10 +336,7 @@ func (b *builder) dropColumn(item *syntax.AlterDropItem) error {
 	const statement = "ALTER TABLE DROP COLUMN"
 	c := b.t.Column(item.Name.Name)
 	if c == nil {
-		if item.IfExists {
-			return nil
-		}
-		return mserr.NoSuchAlterColumn(statement, item.Name.Name, b.label)
+		return absent(item.IfExists, mserr.NoSuchAlterColumn(statement, item.Name.Name, b.label))
 	}
 	if err := b.dependents(c, statement, true); err != nil {
 		return err
@@ -374,10 +372,8 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 				return blocked(indexWord(ix), ix.Name)
 			}
 		}
-		for _, id := range ix.Included {
-			if id == c.ID {
-				return blocked("index", ix.Name)
-			}
+		if slices.Contains(ix.Included, c.ID) {
+			return blocked("index", ix.Name)
 		}
 		if ix.Filter != "" && b.mentions(ix.Filter, c) {
 			return blocked("index", ix.Name)
@@ -392,10 +388,8 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 		}
 	}
 	for _, f := range b.t.ForeignKeys {
-		for _, id := range f.Columns {
-			if id == c.ID {
-				return blocked("object", f.Name)
-			}
+		if slices.Contains(f.Columns, c.ID) {
+			return blocked("object", f.Name)
 		}
 	}
 	if err := b.computedDependents(c, statement); err != nil || b.e == nil {
@@ -406,10 +400,8 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 			if f.Referenced != b.t.ObjectID {
 				continue
 			}
-			for _, id := range f.RefColumns {
-				if id == c.ID {
-					return blocked("object", f.Name)
-				}
+			if slices.Contains(f.RefColumns, c.ID) {
+				return blocked("object", f.Name)
 			}
 		}
 	}

@@ -209,12 +209,12 @@ func (r calls) textAndParams(
 		a := args[i]
 		switch {
 		case a.name == "" && i == textAt, catalog.EqualNames(a.name, "@stmt"), catalog.EqualNames(a.name, "@statement"):
-			if text, err = textArgument(proc, "@statement", a); err != nil {
+			if text, err = textArgument("@statement", a); err != nil {
 				return "", "", nil, err
 			}
 			sawText = true
 		case a.name == "" && i == paramsAt, catalog.EqualNames(a.name, "@params"):
-			if params, err = textArgument(proc, "@params", a); err != nil {
+			if params, err = textArgument("@params", a); err != nil {
 				return "", "", nil, err
 			}
 		default:
@@ -228,7 +228,7 @@ func (r calls) textAndParams(
 }
 
 // textArgument returns the value of an argument that must be Unicode text.
-func textArgument(proc, name string, a callArg) (string, error) {
+func textArgument(name string, a callArg) (string, error) {
 	if a.val == nil {
 		return "", nil
 	}
@@ -310,11 +310,11 @@ func (r calls) prepareAndExecute(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepexec", "@stmt")
 	}
-	text, err := textArgument("sp_prepexec", "@stmt", args[2])
+	text, err := textArgument("@stmt", args[2])
 	if err != nil {
 		return 0, err
 	}
-	params, err := textArgument("sp_prepexec", "@params", args[1])
+	params, err := textArgument("@params", args[1])
 	if err != nil {
 		return 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -112,7 +113,7 @@ func TestTransactionRequests(t *testing.T) {
 	must(t, s, "CREATE TABLE t (a int)")
 	ctx := context.Background()
 	var r recorder
-	require.NoError(t, s.Begin(ctx, Serializable, "", &r))
+	require.NoError(t, s.Begin(ctx, syntax.Serializable, "", &r))
 	require.NotZero(t, s.Descriptor())
 	must(t, s, "INSERT INTO t VALUES (1)")
 	require.NoError(t, s.Save(ctx, "sp", &r))

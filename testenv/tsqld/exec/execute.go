@@ -284,6 +284,19 @@ func hasSystemPrefix(n *syntax.ObjectName) bool {
 		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && sysproc.Unsupported[last]
 }
 
+// callTempProcedure executes EXECUTE #name.
+func (r calls) callTempProcedure(name *syntax.ObjectName, args []callArg) (result, error) {
+	p := r.s.TempProcedures[catalog.Fold(name.Last())]
+	if p == nil {
+		return result{}, mserr.NoProcedure(name.String())
+	}
+	d := r.s.DatabaseByID(p.Database)
+	if d == nil {
+		return result{}, mserr.NoProcedure(name.String())
+	}
+	return r.callProcedure(d, p.Procedure, args)
+}
+
 // callProcedure executes a stored procedure.
 func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (result, error) {
 	s := r.s
@@ -671,4 +684,10 @@ func (r calls) bindDynamic(f *frame, text, params string, args []callArg) error 
 		}
 	}
 	return err
+}
+
+// object returns the object with a name in the current activation, and its database, or a nil
+// object.
+func (r *run) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {
+	return r.s.Object(n, r.f.schema)
 }

@@ -1,6 +1,9 @@
 package exec
 
-import "github.com/jobagent/jobagent/testenv/tsqld/types"
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
 
 // Param is one parameter of a remote procedure call.
 type Param struct {
@@ -23,18 +26,9 @@ type Call struct {
 	Params []Param
 }
 
-// Isolation is the isolation level of a transaction that a transaction manager request begins; 0
-// means the level of the session.
-type Isolation uint8
-
-// Isolation levels as in MS-TDS 2.2.6.9.
-const (
-	ReadUncommitted Isolation = iota + 1
-	ReadCommitted
-	RepeatableRead
-	Serializable
-	Snapshot
-)
+// Isolation is the isolation level of a transaction that a transaction manager request begins, with
+// the numbers of MS-TDS 2.2.6.9; 0 means the level of the session.
+type Isolation = syntax.Isolation
 
 // BulkLoad is the data of an INSERT BULK: the statement and a stream of rows.
 type BulkLoad struct {

@@ -298,7 +298,8 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 	case *syntax.SetValueStmt:
 		return settings{r}.published(settings{r}.setValue(st))
 	case *syntax.SetIsolationStmt:
-		return settings{r}.published(settings{r}.setIsolation(st))
+		r.s.Options.Isolation = st.Level
+		return settings{r}.published(nil)
 	case *syntax.SetIdentityInsertStmt:
 		return settings{r}.setIdentityInsert(st)
 	case *syntax.SetStatisticsStmt:

@@ -178,12 +178,6 @@ func (r settings) setDeadlockPriority(st *syntax.SetValueStmt) error {
 	return nil
 }
 
-// setIsolation executes SET TRANSACTION ISOLATION LEVEL.
-func (r settings) setIsolation(st *syntax.SetIsolationStmt) error {
-	r.s.Options.Isolation = st.Level
-	return nil
-}
-
 // setIdentityInsert executes SET IDENTITY_INSERT.
 func (r settings) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	s := r.s

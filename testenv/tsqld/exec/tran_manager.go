@@ -7,7 +7,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // Begin executes a transaction manager request: it begins a transaction, or another level of the
@@ -15,7 +14,7 @@ import (
 func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "BEGIN TRANSACTION", func(r *run) error {
 		if isolation != 0 {
-			s.Options.Isolation = syntax.Isolation(isolation)
+			s.Options.Isolation = isolation
 		}
 		return transactions{r}.reportManagerError(s.begin(r, name))
 	})

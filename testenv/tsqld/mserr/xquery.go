@@ -51,11 +51,9 @@ var (
 	XQueryComplex            = XQueryProblem{2363, "XQuery too complex"}
 	XQueryImplicit           = XQueryProblem{2364, "Cannot implicitly convert from '%s' to '%s'"}
 	XQueryExplicit           = XQueryProblem{2365, "Cannot explicitly convert from '%s' to '%s'"}
-	XQueryMoreTokens         = XQueryProblem{2370, "No more tokens expected at the end of the XQuery expression. Found '%s'."}
 	XQueryPosition           = XQueryProblem{2371, "'%s' can only be used within a predicate or XPath selector"}
 	XQueryConstructed        = XQueryProblem{2373, "%s is not supported with constructed XML"}
 	XQueryNodes              = XQueryProblem{2374, "A node or set of nodes is required for %s"}
-	XQueryNumeric            = XQueryProblem{2376, "Operand of a single numeric type expected"}
 	XQuerySingleton          = XQueryProblem{2389, "'%s' requires a singleton (or empty sequence), found operand of type '%s'"}
 	XQueryAxis               = XQueryProblem{2392, "'%s::' is not a valid axis"}
 	XQueryFunction           = XQueryProblem{2395, "There is no function '{%s}:%s()'"}

@@ -62,72 +62,55 @@ const (
 	engineEdition  = 3 // Enterprise and Developer
 )
 
+// serverTexts are the properties of SERVERPROPERTY that are always the same text.
+var serverTexts = map[string]string{
+	"productversion": productVersion, "productmajorversion": "16", "productminorversion": "0", "productbuild": "1000",
+	"productlevel": "RTM", "resourceversion": productVersion, "edition": edition,
+	"buildclrversion": "v0.0.0", // there is no CLR
+	"pathseparator":   string(filepath.Separator), "collation": catalog.DefaultCollation,
+	"sqlcollationname": catalog.DefaultCollation, "sqlcharsetname": "iso_1", "sqlsortordername": "nocase_iso",
+	"licensetype": "DISABLED",
+}
+
+// serverNumbers are the properties of SERVERPROPERTY that are always the same int.
+var serverNumbers = map[string]int64{
+	"engineedition": engineEdition, "collationid": 872468488, "comparisonstyle": 196609, "lcid": 1033,
+	"suspendeddatabasecount": 0, "isserversuspendedforsnapshotbackup": 0, "isexternalauthenticationonly": 0,
+	"isexternalgovernanceenabled": 0, "isnongolden": 0, "isclustered": 0, "ishadrenabled": 0, "isfulltextinstalled": 0,
+	"isintegratedsecurityonly": 0, "issingleuser": 0, "isadvancedanalyticsinstalled": 0, "isxtpsupported": 0,
+	"ispolybaseinstalled": 0, "isbigdatacluster": 0, "islocaldb": 0, "istempdbmetadatamemoryoptimized": 0,
+	"filestreamconfiguredlevel": 0, "filestreameffectivelevel": 0,
+}
+
 // ServerProperty implements [builtin.Connection].
 func (e Connection) ServerProperty(name string) (types.Value, types.Type, bool) {
-	text := func(s string) (types.Value, types.Type, bool) { return s, types.SysNameType, true }
-	number := func(n int64) (types.Value, types.Type, bool) { return n, types.IntType, true }
-	switch strings.ToLower(name) {
-	case "productversion":
-		return text(productVersion)
-	case "productmajorversion":
-		return text("16")
-	case "productminorversion":
-		return text("0")
-	case "productbuild":
-		return text("1000")
-	case "productlevel":
-		return text("RTM")
+	name = strings.ToLower(name)
+	if s, ok := serverTexts[name]; ok {
+		return s, types.SysNameType, true
+	}
+	if n, ok := serverNumbers[name]; ok {
+		return n, types.IntType, true
+	}
+	switch name {
 	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype", "filestreamsharename",
 		"numlicenses":
 		return nil, types.SysNameType, true
-	case "buildclrversion": // there is no CLR
-		return text("v0.0.0")
-	case "resourceversion":
-		return text(productVersion)
 	case "resourcelastupdatedatetime":
 		return types.RoundDateTime(types.TicksOf(e.s.Server.Started)), types.DateTimeType, true
 	case "instancedefaultdatapath", "instancedefaultlogpath", "instancedefaultbackuppath":
-		return text(filepath.Dir(e.s.Server.Store.Path(catalog.DatabaseMaster)) + string(filepath.Separator))
-	case "pathseparator":
-		return text(string(filepath.Separator))
-	case "suspendeddatabasecount", "isserversuspendedforsnapshotbackup", "isexternalauthenticationonly",
-		"isexternalgovernanceenabled", "isnongolden":
-		return number(0)
-	case "edition":
-		return text(edition)
-	case "engineedition":
-		return number(engineEdition)
+		return filepath.Dir(e.s.Server.Store.Path(catalog.DatabaseMaster)) + string(filepath.Separator), types.SysNameType, true
 	case "editionid":
 		return int64(-2117995310), types.BigIntType, true
 	case "servername", "machinename", "computernamephysicalnetbios":
-		return text(e.ServerName())
-	case "collation", "sqlcollationname":
-		return text(catalog.DefaultCollation)
-	case "collationid":
-		return number(872468488)
-	case "comparisonstyle":
-		return number(196609)
-	case "lcid":
-		return number(1033)
+		return e.ServerName(), types.SysNameType, true
 	case "sqlcharset":
 		return int64(1), types.TinyIntType, true
-	case "sqlcharsetname":
-		return text("iso_1")
 	case "sqlsortorder":
 		return int64(52), types.TinyIntType, true
-	case "sqlsortordername":
-		return text("nocase_iso")
 	case "processid":
-		return number(int64(os.Getpid()))
-	case "isclustered", "ishadrenabled", "isfulltextinstalled", "isintegratedsecurityonly", "issingleuser",
-		"isadvancedanalyticsinstalled",
-		"isxtpsupported", "ispolybaseinstalled", "isbigdatacluster", "islocaldb", "istempdbmetadatamemoryoptimized",
-		"filestreamconfiguredlevel", "filestreameffectivelevel":
-		return number(0)
+		return int64(os.Getpid()), types.IntType, true
 	case "hadrmanagerstatus":
 		return nil, types.IntType, true
-	case "licensetype":
-		return text("DISABLED")
 	}
 	return nil, types.NullType, false
 }

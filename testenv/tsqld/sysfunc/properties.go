@@ -14,73 +14,57 @@ func (e Objects) DatabaseProperty(database, property string) (types.Value, types
 	if d == nil {
 		return nil, types.NullType, false
 	}
-	text := func(s string) (types.Value, types.Type, bool) { return s, types.SysNameType, true }
-	flag := func(b bool) (types.Value, types.Type, bool) { return types.BitOf(b), types.IntType, true }
-	switch strings.ToLower(property) {
-	case "collation":
-		return text(d.Options.Collation)
-	case "status":
-		if d.Options.Offline {
-			return text("OFFLINE")
-		}
-		return text("ONLINE")
-	case "updateability":
-		if d.Options.ReadOnly {
-			return text("READ_ONLY")
-		}
-		return text("READ_WRITE")
-	case "useraccess":
-		if d.Options.SingleUser {
-			return text("SINGLE_USER")
-		}
-		if d.Options.RestrictedUser {
-			return text("RESTRICTED_USER")
-		}
-		return text("MULTI_USER")
-	case "recovery":
-		return text(d.Recovery())
+	c, _ := types.CollationByName(d.Options.Collation)
+	other := d.Options.Other
+	property = strings.ToLower(property)
+	text := map[string]string{
+		"collation": d.Options.Collation, "recovery": d.Recovery(), "edition": "Standard",
+		"status":           either(d.Options.Offline, "OFFLINE", "ONLINE"),
+		"updateability":    either(d.Options.ReadOnly, "READ_ONLY", "READ_WRITE"),
+		"useraccess":       either(d.Options.SingleUser, "SINGLE_USER", either(d.Options.RestrictedUser, "RESTRICTED_USER", "MULTI_USER")),
+		"serviceobjective": either(d.Options.ElasticPool != "", "ElasticPool", "S0"),
+	}
+	flags := map[string]bool{
+		"isansinullsenabled": d.Options.AnsiNulls, "isrecursivetriggersenabled": d.Options.RecursiveTriggers,
+		"istornpagedetectionenabled": other["PAGE_VERIFY"] == "TORN_PAGE_DETECTION",
+		"isparameterizationforced":   other["PARAMETERIZATION"] == "FORCED",
+		"islocalcursorsdefault":      other["CURSOR_DEFAULT"] == "LOCAL",
+	}
+	if v, ok := text[property]; ok {
+		return v, types.SysNameType, true
+	}
+	if v, ok := flags[property]; ok {
+		return types.BitOf(v), types.IntType, true
+	}
+	if option, ok := optionProperties[property]; ok {
+		return types.BitOf(d.On(option)), types.IntType, true
+	}
+	switch property {
 	case "maxsizeinbytes": // for elastic pools and single databases in Azure
 		return nil, types.BigIntType, true
 	case "lastgoodcheckdbtime": // never
 		return int64(types.Days(1900, 1, 1)) * types.TicksPerDay, types.DateTimeType, true
-	case "isdatabasesuspendedforsnapshotbackup":
-		return flag(false)
-	case "edition":
-		return text("Standard")
-	case "serviceobjective":
-		if d.Options.ElasticPool != "" {
-			return text("ElasticPool")
-		}
-		return text("S0")
 	case "version":
 		return int64(904), types.IntType, true
 	case "sqlsortorder":
-		c, _ := types.CollationByName(d.Options.Collation)
 		return int64(c.SortID()), types.TinyIntType, true
 	case "lcid":
-		c, _ := types.CollationByName(d.Options.Collation)
 		return int64(c.LCID()), types.IntType, true
 	case "comparisonstyle":
-		c, _ := types.CollationByName(d.Options.Collation)
 		return int64(c.ComparisonStyle()), types.IntType, true
-	case "isansinullsenabled":
-		return flag(d.Options.AnsiNulls)
-	case "isrecursivetriggersenabled":
-		return flag(d.Options.RecursiveTriggers)
-	case "istornpagedetectionenabled":
-		return flag(d.Options.Other["PAGE_VERIFY"] == "TORN_PAGE_DETECTION")
-	case "isparameterizationforced":
-		return flag(d.Options.Other["PARAMETERIZATION"] == "FORCED")
-	case "islocalcursorsdefault":
-		return flag(d.Options.Other["CURSOR_DEFAULT"] == "LOCAL")
 	case "isinstandby", "isfulltextenabled", "ismergepublished", "ispublished", "issubscribed", "issyncwithbackup",
-		"isverifiedclone", "isxtpsupported":
-		return flag(false)
-	}
-	if option, ok := optionProperties[strings.ToLower(property)]; ok {
-		return flag(d.On(option))
+		"isverifiedclone", "isxtpsupported", "isdatabasesuspendedforsnapshotbackup":
+		return int64(0), types.IntType, true
 	}
 	return nil, types.NullType, false
+}
+
+// either returns yes or no by a condition.
+func either(condition bool, yes, no string) string {
+	if condition {
+		return yes
+	}
+	return no
 }
 
 // optionProperties maps properties of DATABASEPROPERTYEX to ON/OFF options.
@@ -111,31 +95,14 @@ func (e Objects) IndexProperty(object int32, index, property string) types.Value
 	if ix == nil {
 		return nil
 	}
-	switch strings.ToLower(property) {
-	case "indexid":
-		return int64(ix.ID)
-	case "isunique":
-		return types.BitOf(ix.Unique)
-	case "isclustered":
-		return types.BitOf(ix.Clustered)
-	case "isdisabled":
-		return types.BitOf(ix.Disabled)
-	case "indexdepth":
-		return int64(1)
-	case "indexfillfactor":
-		return int64(ix.FillFactor)
-	case "ispadindex":
-		return types.BitOf(ix.Padded)
-	case "isrowlockdisallowed":
-		return types.BitOf(ix.NoRowLocks)
-	case "ispagelockdisallowed":
-		return types.BitOf(ix.NoPageLocks)
-	case "isoptimizedforsequentialkey":
-		return types.BitOf(ix.Sequential)
-	case "isautostatistics", "isfulltextkey", "ishypothetical", "isstatistics", "iscolumnstore":
-		return int64(0)
-	}
-	return nil
+	return map[string]types.Value{
+		"indexid": int64(ix.ID), "isunique": types.BitOf(ix.Unique), "isclustered": types.BitOf(ix.Clustered),
+		"isdisabled": types.BitOf(ix.Disabled), "indexdepth": int64(1), "indexfillfactor": int64(ix.FillFactor),
+		"ispadindex": types.BitOf(ix.Padded), "isrowlockdisallowed": types.BitOf(ix.NoRowLocks),
+		"ispagelockdisallowed": types.BitOf(ix.NoPageLocks), "isoptimizedforsequentialkey": types.BitOf(ix.Sequential),
+		"isautostatistics": int64(0), "isfulltextkey": int64(0), "ishypothetical": int64(0), "isstatistics": int64(0),
+		"iscolumnstore": int64(0),
+	}[strings.ToLower(property)]
 }
 
 // ObjectFlag implements [builtin.Objects].
@@ -175,24 +142,16 @@ func moduleFlag(m *catalog.Module, kind catalog.Kind, property string) (int, boo
 		return 0, kind == catalog.KindView
 	case "execisstartup", "execiswithnativecompilation":
 		return 0, kind == catalog.KindProcedure
-	case "issystemverified", "systemdataaccess":
-		return 0, true
 	case "isprecise":
 		return 0, kind != catalog.KindProcedure
 	case "userdataaccess":
 		return 1, kind != catalog.KindProcedure
-	case "execisquotedidenton", "isquotedidenton":
-		return intFlag(m.QuotedIdentifier)
-	case "execisansinullson", "isansinullson":
-		return intFlag(m.AnsiNulls)
-	case "isschemabound":
-		return intFlag(m.SchemaBound)
-	case "isencrypted":
-		return intFlag(m.Encrypted)
-	case "isdeterministic":
-		return 0, true
 	}
-	return 0, false
+	return oneOf(map[string]bool{
+		"execisquotedidenton": m.QuotedIdentifier, "isquotedidenton": m.QuotedIdentifier,
+		"execisansinullson": m.AnsiNulls, "isansinullson": m.AnsiNulls, "isschemabound": m.SchemaBound, "isencrypted": m.Encrypted,
+		"issystemverified": false, "systemdataaccess": false, "isdeterministic": false,
+	}, property)
 }
 
 // tableFlag returns the properties of OBJECTPROPERTY for tables.
@@ -203,55 +162,38 @@ func tableFlag(d *catalog.Database, t *catalog.Table, property string) (int, boo
 		nonclustered = nonclustered || !ix.Clustered
 		unique = unique || ix.Key != nil && !ix.Key.Primary
 	}
-	switch property {
-	case "tablehasidentity":
-		return intFlag(t.IdentityColumn() != nil)
-	case "tablehasprimarykey":
-		return intFlag(t.PrimaryKey() != nil)
-	case "tablehasforeignkey":
-		return intFlag(len(t.ForeignKeys) > 0)
-	case "tablehascheckcnst":
-		return intFlag(len(t.Checks) > 0)
-	case "tablehasdefaultcnst":
-		return intFlag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default != nil }))
-	case "tablehasclustindex":
-		return intFlag(clustered)
-	case "tablehasnonclustindex":
-		return intFlag(nonclustered)
-	case "tablehasindex", "isindexed":
-		return intFlag(clustered || nonclustered)
-	case "isindexable":
-		return 1, true
-	case "hasaftertrigger":
-		return intFlag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return !tr.InsteadOf }))
-	case "hasinsteadoftrigger":
-		return intFlag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return tr.InsteadOf }))
-	case "tablehasuniquecnst":
-		return intFlag(unique)
-	case "tablehastimestamp":
-		return intFlag(t.RowVersionColumn() != nil)
-	case "tablehasrowguidcol":
-		return intFlag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.RowGUID }))
-	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger", "hasinserttrigger",
-		"hasupdatetrigger", "hasdeletetrigger":
-		return intFlag(len(triggersOn(t,
-			strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(property, "table"), "has"), "trigger"))) > 0)
-	case "tableinserttriggercount", "tableupdatetriggercount", "tabledeletetriggercount":
-		return len(triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(property, "table"), "triggercount"))), true
-	case "tableinserttrigger", "tableupdatetrigger", "tabledeletetrigger":
-		if list := triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(property, "table"), "trigger")); len(list) > 0 {
+	column := func(is func(c *catalog.Column) bool) bool { return slices.ContainsFunc(t.Columns, is) }
+	flags := map[string]bool{
+		"tablehasidentity": t.IdentityColumn() != nil, "tablehasprimarykey": t.PrimaryKey() != nil,
+		"tablehasforeignkey": len(t.ForeignKeys) > 0, "tablehascheckcnst": len(t.Checks) > 0,
+		"tablehasdefaultcnst": column(func(c *catalog.Column) bool { return c.Default != nil }),
+		"tablehasrowguidcol":  column(func(c *catalog.Column) bool { return c.RowGUID }),
+		"tablehastextimage": column(func(c *catalog.Column) bool {
+			return c.Type.ID == types.Text || c.Type.ID == types.NText || c.Type.ID == types.Image
+		}),
+		"tablehasclustindex": clustered, "tablehasnonclustindex": nonclustered, "tablehasuniquecnst": unique,
+		"tablehasindex": clustered || nonclustered, "isindexed": clustered || nonclustered,
+		"isindexable": true, "tablehastimestamp": t.RowVersionColumn() != nil,
+		"hasaftertrigger":     slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return !tr.InsteadOf }),
+		"hasinsteadoftrigger": slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return tr.InsteadOf }),
+		"isansinullson":       true, "isquotedidenton": true, "issystemverified": false,
+	}
+	for _, verb := range []string{"insert", "update", "delete"} {
+		list := triggersOn(t, verb)
+		flags["tablehas"+verb+"trigger"], flags["has"+verb+"trigger"] = len(list) > 0, len(list) > 0
+		switch {
+		case property == "table"+verb+"triggercount":
+			return len(list), true
+		case property == "table"+verb+"trigger" && len(list) > 0:
 			return int(list[0].ObjectID), true
+		case property == "table"+verb+"trigger":
+			return 0, true
 		}
-		return 0, true
+	}
+	switch property {
 	case "tablehasforeignref":
 		return intFlag(slices.ContainsFunc(d.Tables(), func(o *catalog.Table) bool {
 			return slices.ContainsFunc(o.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Referenced == t.ObjectID })
-		}))
-	case "isansinullson", "isquotedidenton":
-		return 1, true
-	case "tablehastextimage":
-		return intFlag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
-			return c.Type.ID == types.Text || c.Type.ID == types.NText || c.Type.ID == types.Image
 		}))
 	case "tablehascolumnset", "tabletemporaltype", "tableisfake", "tableismemoryoptimized",
 		"tablehasactivefulltextindex", "tablefulltextcatalogid", "tablefulltextkeycolumn",
@@ -259,10 +201,16 @@ func tableFlag(d *catalog.Database, t *catalog.Table, property string) (int, boo
 		"tablefulltextfailcount", "tablefulltextitemcount",
 		"tablefulltextbackgroundupdateindexon", "tablefulltextchangetrackingon", "tablefulltextmergestatus",
 		"tablehasvardecimalstorageformat", "tableislockedonbulkload",
-		"tableispinned", "tabletextinrowlimit", "issystemverified":
+		"tableispinned", "tabletextinrowlimit":
 		return 0, true
 	}
-	return 0, false
+	return oneOf(flags, property)
+}
+
+// oneOf returns the property with a name; ok is false for an unknown one.
+func oneOf(flags map[string]bool, property string) (v int, ok bool) {
+	is, ok := flags[property]
+	return int(types.BitOf(is)), ok
 }
 
 // intFlag returns a bool as the value of a known property.
@@ -285,34 +233,19 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 		if tr.ObjectID != c.ObjectID {
 			continue
 		}
-		switch property {
-		case "execisinserttrigger", "execisupdatetrigger", "execisdeletetrigger":
-			return intFlag(slices.Contains(tr.Events,
-				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execis"), "trigger"))))
-		case "execisaftertrigger":
-			return intFlag(!tr.InsteadOf)
-		case "execisinsteadoftrigger":
-			return intFlag(tr.InsteadOf)
-		case "execistriggerdisabled":
-			return intFlag(tr.Disabled)
-		case "execisansinullson", "isansinullson":
-			return intFlag(!tr.AnsiNullsOff)
-		case "execisquotedidenton", "isquotedidenton":
-			return intFlag(!tr.QuotedOff)
-		case "execistriggernotforrepl":
-			return intFlag(tr.NotReplicated)
-		case "isencrypted":
-			return intFlag(tr.Encrypted)
-		case "execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger":
-			return intFlag(slices.Contains(tr.First,
-				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execisfirst"), "trigger"))))
-		case "execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger":
-			return intFlag(slices.Contains(tr.Last,
-				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execislast"), "trigger"))))
-		case "isschemabound", "execiswithnativecompilation", "isdeterministic", "issystemverified":
-			return 0, true
+		flags := map[string]bool{
+			"execisaftertrigger": !tr.InsteadOf, "execisinsteadoftrigger": tr.InsteadOf, "execistriggerdisabled": tr.Disabled,
+			"execisansinullson": !tr.AnsiNullsOff, "isansinullson": !tr.AnsiNullsOff,
+			"execisquotedidenton": !tr.QuotedOff, "isquotedidenton": !tr.QuotedOff,
+			"execistriggernotforrepl": tr.NotReplicated, "isencrypted": tr.Encrypted, "isschemabound": false,
+			"execiswithnativecompilation": false, "isdeterministic": false, "issystemverified": false,
 		}
-		return 0, false
+		for _, event := range catalog.TriggerEvents {
+			verb := strings.ToLower(event) + "trigger"
+			flags["execis"+verb] = slices.Contains(tr.Events, event)
+			flags["execisfirst"+verb], flags["execislast"+verb] = slices.Contains(tr.First, event), slices.Contains(tr.Last, event)
+		}
+		return oneOf(flags, property)
 	}
 	t := d.TableByID(c.Table)
 	var disabled, notTrusted, column, cascadeDelete, cascadeUpdate, clustered, nonclustered bool
@@ -332,25 +265,12 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 			clustered, nonclustered, column = ix.Clustered, !ix.Clustered, len(ix.Columns) == 1
 		}
 	}
-	switch property {
-	case "cnstisdisabled":
-		return intFlag(disabled)
-	case "cnstisnottrusted":
-		return intFlag(notTrusted)
-	case "cnstiscolumn":
-		return intFlag(column || c.Kind == catalog.KindDefault)
-	case "cnstisclustkey":
-		return intFlag(clustered)
-	case "cnstisnonclustkey":
-		return intFlag(nonclustered)
-	case "cnstisdeletecascade":
-		return intFlag(cascadeDelete)
-	case "cnstisupdatecascade":
-		return intFlag(cascadeUpdate)
-	case "cnstisnotrepl", "issystemverified":
-		return 0, true
-	case "isansinullson", "isquotedidenton":
+	if property == "isansinullson" || property == "isquotedidenton" {
 		return 1, c.Kind == catalog.KindCheck || c.Kind == catalog.KindDefault
 	}
-	return 0, false
+	return oneOf(map[string]bool{
+		"cnstisdisabled": disabled, "cnstisnottrusted": notTrusted, "cnstiscolumn": column || c.Kind == catalog.KindDefault,
+		"cnstisclustkey": clustered, "cnstisnonclustkey": nonclustered, "cnstisdeletecascade": cascadeDelete,
+		"cnstisupdatecascade": cascadeUpdate, "cnstisnotrepl": false, "issystemverified": false,
+	}, property)
 }

@@ -12,18 +12,15 @@ import (
 // reads the collations of the target, and SqlCommandBuilder.DeriveParameters the parameters of a
 // procedure. Source: SqlBulkCopy.cs and SqlCommand.cs of SqlClient.
 func clientProcedures() []*Procedure {
-	object := []Param{{"@object", types.NVarCharOf(4000), true}}
-	params := []Param{
-		{"@procedure_name", types.SysNameType, false}, {"@group_number", types.IntType, true},
-		{"@procedure_schema", types.SysNameType, true}, {"@parameter_name", types.SysNameType, true},
-	}
+	const object = "@object nvarchar(4000) = NULL"
+	const params = "@procedure_name sysname, @group_number int = NULL, @procedure_schema sysname = NULL, @parameter_name sysname = NULL"
 	return []*Procedure{
-		{Name: "sp_tablecollations", run: (*Executor).tableCollations, Params: object},
-		{Name: "sp_tablecollations_90", run: (*Executor).tableCollations, Params: object},
-		{Name: "sp_tablecollations_100", run: (*Executor).tableCollations, Params: object},
-		{Name: "sp_procedure_params_managed", run: (*Executor).procedureParamsManaged, Params: params},
-		{Name: "sp_procedure_params_90_managed", run: (*Executor).procedureParamsManaged, Params: params},
-		{Name: "sp_procedure_params_100_managed", run: (*Executor).procedureParams100Managed, Params: params},
+		native("sp_tablecollations", object, (*Executor).tableCollations),
+		native("sp_tablecollations_90", object, (*Executor).tableCollations),
+		native("sp_tablecollations_100", object, (*Executor).tableCollations),
+		native("sp_procedure_params_managed", params, (*Executor).procedureParamsManaged),
+		native("sp_procedure_params_90_managed", params, (*Executor).procedureParamsManaged),
+		native("sp_procedure_params_100_managed", params, (*Executor).procedureParams100Managed),
 	}
 }
 

@@ -3,6 +3,7 @@ package sysproc
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -116,69 +117,36 @@ func init() {
 		{Name: "sp_execute", Raw: true},
 		{Name: "sp_prepexec", Raw: true},
 		{Name: "sp_unprepare", Raw: true},
-		{Name: "sp_getapplock", run: (*Executor).getAppLock, Params: []Param{
-			{"@Resource", types.NVarCharOf(255), false}, {"@LockMode", types.VarCharOf(32), false},
-			{"@LockOwner", types.VarCharOf(32), true},
-			{"@LockTimeout", types.IntType, true}, {"@DbPrincipal", types.SysNameType, true},
-		}},
-		{Name: "sp_releaseapplock", run: (*Executor).releaseAppLock, Params: []Param{
-			{"@Resource", types.NVarCharOf(255), false}, {"@LockOwner", types.VarCharOf(32), true},
-			{"@DbPrincipal", types.SysNameType, true},
-		}},
-		{Name: "sp_set_session_context", run: (*Executor).setSessionContext, Params: []Param{
-			{"@key", types.NVarCharOf(4000), false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
-		}},
-		{Name: "sp_rename", run: func(r *Executor, a Arguments) (int32, error) {
-			return r.definer.Rename(a.text("objname"), a.text("newname"), a.text("objtype"))
-		}, Params: []Param{
-			{"@objname", types.NVarCharOf(1035), false}, {"@newname", types.SysNameType, false},
-			{"@objtype", types.VarCharOf(13), true},
-		}},
-		{Name: "sp_settriggerorder", run: (*Executor).setTriggerOrder, Params: []Param{
-			{"@triggername", types.NVarCharOf(517), false}, {"@order", types.VarCharOf(10), false},
-			{"@stmttype", types.VarCharOf(50), false}, {"@namespace", types.VarCharOf(10), true},
-		}},
-		{Name: "sp_helptext", run: (*Executor).helpText, Params: []Param{
-			{"@objname", types.NVarCharOf(776), false}, {"@columnname", types.SysNameType, true},
-		}},
-		{Name: "sp_describe_first_result_set", run: (*Executor).describeFirst, Params: []Param{
-			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
-			{"@browse_information_mode", types.TinyIntType, true},
-		}},
-		{Name: "sp_describe_undeclared_parameters", run: (*Executor).describeUndeclared, Params: []Param{
-			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
-		}},
-		{
-			Name: "sp_configure", run: (*Executor).configure,
-			Params: []Param{{"@configname", types.VarCharOf(35), true}, {"@configvalue", types.IntType, true}},
-		},
 		{Name: "xp_regread", Raw: true},
 		{Name: "xp_instance_regread", Raw: true},
-		{
-			Name: "sp_addrolemember", run: func(r *Executor, a Arguments) (int32, error) {
-				return r.definer.AddRoleMember(a.text("rolename"), a.text("membername"))
-			},
-			Params: []Param{{"@rolename", types.SysNameType, false}, {"@membername", types.SysNameType, false}},
-		},
-		{
-			Name: "sp_droprolemember", run: func(r *Executor, a Arguments) (int32, error) {
-				return r.definer.DropRoleMember(a.text("rolename"), a.text("membername"))
-			},
-			Params: []Param{{"@rolename", types.SysNameType, false}, {"@membername", types.SysNameType, false}},
-		},
-		{
-			Name: "sp_refreshview", run: func(r *Executor, a Arguments) (int32, error) { return r.definer.RefreshModule(a.text("viewname")) },
-			Params: []Param{{"@viewname", types.NVarCharOf(776), false}},
-		},
-		{
-			Name: "sp_refreshsqlmodule", run: func(r *Executor, a Arguments) (int32, error) { return r.definer.RefreshModule(a.text("name")) },
-			Params: []Param{{"@name", types.NVarCharOf(776), false}, {"@namespace", types.SysNameType, true}},
-		},
-		{
-			Name: "sp_recompile", run: (*Executor).recompile,
-			Params: []Param{{"@objname", types.NVarCharOf(776), false}},
-		},
-		{Name: "sp_updatestats", run: func(*Executor, Arguments) (int32, error) { return 0, nil }},
+		native("sp_getapplock", "@Resource nvarchar(255), @LockMode varchar(32), @LockOwner varchar(32) = NULL, "+
+			"@LockTimeout int = NULL, @DbPrincipal sysname = NULL", (*Executor).getAppLock),
+		native("sp_releaseapplock", "@Resource nvarchar(255), @LockOwner varchar(32) = NULL, @DbPrincipal sysname = NULL", (*Executor).releaseAppLock),
+		native("sp_set_session_context", "@key nvarchar(4000), @value sql_variant, @read_only bit = NULL", (*Executor).setSessionContext),
+		native("sp_rename", "@objname nvarchar(1035), @newname sysname, @objtype varchar(13) = NULL", func(r *Executor, a Arguments) (int32, error) {
+			return r.definer.Rename(a.text("objname"), a.text("newname"), a.text("objtype"))
+		}),
+		native("sp_settriggerorder", "@triggername nvarchar(517), @order varchar(10), @stmttype varchar(50), @namespace varchar(10) = NULL",
+			(*Executor).setTriggerOrder),
+		native("sp_helptext", "@objname nvarchar(776), @columnname sysname = NULL", (*Executor).helpText),
+		native("sp_describe_first_result_set", "@tsql nvarchar(max), @params nvarchar(max) = NULL, @browse_information_mode tinyint = NULL",
+			(*Executor).describeFirst),
+		native("sp_describe_undeclared_parameters", "@tsql nvarchar(max), @params nvarchar(max) = NULL", (*Executor).describeUndeclared),
+		native("sp_configure", "@configname varchar(35) = NULL, @configvalue int = NULL", (*Executor).configure),
+		native("sp_addrolemember", "@rolename sysname, @membername sysname", func(r *Executor, a Arguments) (int32, error) {
+			return r.definer.AddRoleMember(a.text("rolename"), a.text("membername"))
+		}),
+		native("sp_droprolemember", "@rolename sysname, @membername sysname", func(r *Executor, a Arguments) (int32, error) {
+			return r.definer.DropRoleMember(a.text("rolename"), a.text("membername"))
+		}),
+		native("sp_refreshview", "@viewname nvarchar(776)", func(r *Executor, a Arguments) (int32, error) {
+			return r.definer.RefreshModule(a.text("viewname"))
+		}),
+		native("sp_refreshsqlmodule", "@name nvarchar(776), @namespace sysname = NULL", func(r *Executor, a Arguments) (int32, error) {
+			return r.definer.RefreshModule(a.text("name"))
+		}),
+		native("sp_recompile", "@objname nvarchar(776)", (*Executor).recompile),
+		native("sp_updatestats", "", func(*Executor, Arguments) (int32, error) { return 0, nil }),
 	} {
 		systemProcedures[p.Name] = p
 	}
@@ -204,6 +172,32 @@ func init() {
 		xp_fixeddrives xp_logevent xp_loginconfig xp_logininfo xp_readerrorlog xp_readmail xp_regwrite xp_sprintf xp_sscanf`) {
 		Unsupported[n] = true
 	}
+}
+
+// native makes a procedure in Go. params declares its parameters as in T-SQL; one with "= NULL" may
+// be omitted.
+func native(name, params string, run func(r *Executor, a Arguments) (int32, error)) *Procedure {
+	p := &Procedure{Name: name, run: run}
+	for declaration := range strings.SplitSeq(params, ", ") {
+		if declaration == "" {
+			continue
+		}
+		declaration, isOptional := strings.CutSuffix(declaration, " = NULL")
+		of, typ, _ := strings.Cut(declaration, " ")
+		typ, size, _ := strings.Cut(strings.TrimSuffix(typ, ")"), "(")
+		var length []int
+		if n, err := strconv.Atoi(size); err == nil {
+			length = []int{n}
+		} else if size == "max" {
+			length = []int{types.Max}
+		}
+		t, err := types.Named(typ, length...)
+		if err != nil { // cannot fail: the declarations are constants
+			panic(err)
+		}
+		p.Params = append(p.Params, Param{of, t, isOptional})
+	}
+	return p
 }
 
 // Key returns the parameter's key in arguments.
@@ -246,15 +240,9 @@ func (r *Executor) helpText(a Arguments) (int32, error) {
 	if err != nil {
 		return 1, err
 	}
-	var m *catalog.Module
-	switch o := o.(type) {
-	case *catalog.View:
-		m = &o.Module
-	case *catalog.Procedure:
-		m = &o.Module
-	case *catalog.Function:
-		m = &o.Module
-	case nil:
+	m := catalog.ModuleOf(o)
+	switch {
+	case o == nil:
 		n := session.SplitName(name)
 		for _, schema := range r.s.Schemas(d, r.own, n.Schema()) {
 			if k, ok := d.Constraint(schema, n.Last()); ok && m == nil {
@@ -266,7 +254,7 @@ func (r *Executor) helpText(a Arguments) (int32, error) {
 		if m == nil {
 			return 1, mserr.NoSuchProcObject(name, d.Name)
 		}
-	default:
+	case m == nil:
 		return 1, mserr.New(15197, 16, "There is no text for object '%s'.", name)
 	}
 	if m.Encrypted {

@@ -52,28 +52,27 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 }
 
-// appLockError sends an error of a procedure for application locks. The procedure returns -999
-// then.
-func (r *Executor) appLockError(proc string, err error) (int32, error) {
+// appLockError sends an error of a procedure for application locks, as one of xp_userlock. The
+// procedure returns -999 then.
+func (r *Executor) appLockError(err error) (int32, error) {
 	var e *mserr.Error
 	if !errors.As(err, &e) {
 		return lockMisused, err
 	}
 	c := *e
-	c.Line, c.Proc = 1, proc
+	c.Line, c.Proc = 1, "xp_userlock"
 	return lockMisused, r.host.Report(&c)
 }
 
 // getAppLock executes sp_getapplock.
 func (r *Executor) getAppLock(a Arguments) (int32, error) {
-	const proc = "xp_userlock"
 	owner, res, err := r.appLock(a)
 	if err != nil {
-		return r.appLockError(proc, err)
+		return r.appLockError(err)
 	}
 	mode, ok := lock.ParseMode(a.text("lockmode"))
 	if !ok {
-		return r.appLockError(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
+		return r.appLockError(mserr.InvalidProcArgument("sys.xp_userlock"))
 	}
 	timeout := r.s.LockTimeout()
 	if ms, ok := a["locktimeout"].(int64); ok {
@@ -81,7 +80,7 @@ func (r *Executor) getAppLock(a Arguments) (int32, error) {
 		case ms == -1:
 			timeout = lock.Forever
 		case ms < -1:
-			return r.appLockError(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
+			return r.appLockError(mserr.InvalidProcArgument("sys.xp_userlock"))
 		default:
 			timeout = time.Duration(ms) * time.Millisecond
 		}
@@ -108,10 +107,9 @@ func (r *Executor) getAppLock(a Arguments) (int32, error) {
 
 // releaseAppLock executes sp_releaseapplock.
 func (r *Executor) releaseAppLock(a Arguments) (int32, error) {
-	const proc = "xp_userlock"
 	owner, res, err := r.appLock(a)
 	if err != nil {
-		return r.appLockError(proc, err)
+		return r.appLockError(err)
 	}
 	err = r.s.Server.Locks.Unlock(owner, res)
 	if errors.Is(err, lock.ErrNotHeld) {
@@ -119,7 +117,7 @@ func (r *Executor) releaseAppLock(a Arguments) (int32, error) {
 		if a["dbprincipal"] != nil {
 			principal = a.text("dbprincipal")
 		}
-		return r.appLockError(proc, mserr.ApplockNotHeld(principal, res.Name))
+		return r.appLockError(mserr.ApplockNotHeld(principal, res.Name))
 	}
 	return 0, err
 }

@@ -5,22 +5,15 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // messageProcedures return the procedures for the messages of users.
 func messageProcedures() []*Procedure {
 	return []*Procedure{
-		{Name: "sp_addmessage", run: (*Executor).addMessage, Params: []Param{
-			{"@msgnum", types.IntType, true}, {"@severity", types.SmallIntType, true}, {"@msgtext", types.NVarCharOf(255), true},
-			{"@lang", types.SysNameType, true}, {"@with_log", types.VarCharOf(5), true}, {"@replace", types.VarCharOf(7), true},
-		}},
-		{Name: "sp_dropmessage", run: (*Executor).dropMessage, Params: []Param{
-			{"@msgnum", types.IntType, true}, {"@lang", types.SysNameType, true},
-		}},
-		{Name: "sp_altermessage", run: (*Executor).alterMessage, Params: []Param{
-			{"@message_id", types.IntType, false}, {"@parameter", types.SysNameType, false}, {"@parameter_value", types.VarCharOf(5), false},
-		}},
+		native("sp_addmessage", "@msgnum int = NULL, @severity smallint = NULL, @msgtext nvarchar(255) = NULL, @lang sysname = NULL, "+
+			"@with_log varchar(5) = NULL, @replace varchar(7) = NULL", (*Executor).addMessage),
+		native("sp_dropmessage", "@msgnum int = NULL, @lang sysname = NULL", (*Executor).dropMessage),
+		native("sp_altermessage", "@message_id int, @parameter sysname, @parameter_value varchar(5)", (*Executor).alterMessage),
 	}
 }
 

@@ -14,18 +14,12 @@ const maxProperty = 7500
 
 // propertyProcedures returns the procedures for extended properties.
 func propertyProcedures() []*Procedure {
-	level := types.VarCharOf(128)
-	levels := []Param{
-		{"@level0type", level, true}, {"@level0name", types.SysNameType, true}, {"@level1type", level, true},
-		{"@level1name", types.SysNameType, true},
-		{"@level2type", level, true}, {"@level2name", types.SysNameType, true},
-	}
-	named := []Param{{"@name", types.SysNameType, false}}
-	valued := append(named[:1:1], Param{"@value", types.VariantType, true})
+	const levels = ", @level0type varchar(128) = NULL, @level0name sysname = NULL, @level1type varchar(128) = NULL, " +
+		"@level1name sysname = NULL, @level2type varchar(128) = NULL, @level2name sysname = NULL"
 	return []*Procedure{
-		{Name: "sp_addextendedproperty", run: (*Executor).addProperty, Params: append(valued[:2:2], levels...)},
-		{Name: "sp_updateextendedproperty", run: (*Executor).updateProperty, Params: append(valued[:2:2], levels...)},
-		{Name: "sp_dropextendedproperty", run: (*Executor).dropProperty, Params: append(named[:1:1], levels...)},
+		native("sp_addextendedproperty", "@name sysname, @value sql_variant = NULL"+levels, (*Executor).addProperty),
+		native("sp_updateextendedproperty", "@name sysname, @value sql_variant = NULL"+levels, (*Executor).updateProperty),
+		native("sp_dropextendedproperty", "@name sysname"+levels, (*Executor).dropProperty),
 	}
 }
 

@@ -134,12 +134,12 @@ func (d *decoder) u64() uint64 {
 	return 0
 }
 
-// peek returns the next byte without consuming it; false at the end.
-func (d *decoder) peek() (uint8, bool) {
+// peek returns the next byte without consuming it; 0 at the end.
+func (d *decoder) peek() uint8 {
 	if !d.has(1) {
-		return 0, false
+		return 0
 	}
-	return d.buf[d.pos], true
+	return d.buf[d.pos]
 }
 
 // ucs2 reads a string of n UTF-16 units.

@@ -77,7 +77,7 @@ func (e *RowEncoder) AppendColMetadata(b []byte) []byte {
 			}
 		}
 		b = binary.LittleEndian.AppendUint16(b, flags)
-		b = appendTypeInfo(b, e.infos[i], e.v)
+		b = appendTypeInfo(b, e.infos[i])
 		switch e.infos[i].token {
 		case tokText, tokNText, tokImage:
 			var table []string

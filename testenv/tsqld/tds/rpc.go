@@ -77,7 +77,7 @@ func ReadRPC(b []byte, v Version) (Headers, []RPC, error) {
 		call.Options = d.u16()
 		more := false
 		for !more && d.left() > 0 {
-			next, _ := d.peek()
+			next := d.peek()
 			switch {
 			case v.since72() && next >= rpcNoExec72, !v.since72() && next == rpcBatch71:
 				call.NoExecNext = d.u8() == rpcNoExec72
@@ -108,7 +108,7 @@ func readParam(d *decoder, number int) Param {
 		d.failf("encrypted parameters (Always Encrypted) are not supported by tsqld")
 		return p
 	}
-	if next, _ := d.peek(); next == tokTVP {
+	if d.peek() == tokTVP {
 		d.u8()
 		readTVP(d, &p, number)
 		return p
@@ -256,7 +256,7 @@ func appendParam(b []byte, p Param, v Version) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendValue(appendTypeInfo(b, ti, v), ti, formParam, p.Value)
+	return appendValue(appendTypeInfo(b, ti), ti, formParam, p.Value)
 }
 
 // appendTVP appends a table-valued parameter; its TypeName is sent without a schema.
@@ -278,7 +278,7 @@ func appendTVP(b []byte, p Param, v Version) ([]byte, error) {
 			flags |= tvpDefault
 		}
 		b = binary.LittleEndian.AppendUint16(append(b, 0, 0, 0, 0), flags)
-		b = append(appendTypeInfo(b, infos[i], v), 0)
+		b = append(appendTypeInfo(b, infos[i]), 0)
 	}
 	b = append(b, tvpEnd)
 	for _, row := range p.Rows {

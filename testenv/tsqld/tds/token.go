@@ -227,7 +227,7 @@ func AppendReturnValue(b []byte, ordinal int, name string, t types.Type, val typ
 	b = append(b, 1) // an output parameter; not a function's result
 	b = appendUserType(b, t, v)
 	b = binary.LittleEndian.AppendUint16(b, columnNullable)
-	b, err = appendValue(appendTypeInfo(b, ti, v), ti, formParam, val)
+	b, err = appendValue(appendTypeInfo(b, ti), ti, formParam, val)
 	if err != nil {
 		return b[:at], err
 	}

@@ -115,21 +115,24 @@ func decimalSize(precision uint8) int {
 	}
 }
 
+// wireForms are the tokens and sizes of types that have one form, by ID.
+var wireForms = [256]nullable{
+	types.Bit: {tokBitN, 1}, types.TinyInt: {tokIntN, 1}, types.SmallInt: {tokIntN, 2}, types.Int: {tokIntN, 4},
+	types.Null: {tokIntN, 4}, types.BigInt: {tokIntN, 8}, types.Money: {tokMoneyN, 8}, types.SmallMoney: {tokMoneyN, 4},
+	types.Real: {tokFloatN, 4}, types.Float: {tokFloatN, 8}, types.DateTime: {tokDateTimeN, 8},
+	types.SmallDateTime: {tokDateTimeN, 4}, types.UniqueIdentifier: {tokGUID, 16}, types.RowVersion: {tokBigBinary, 8},
+	types.Variant: {tokVariant, maxVariantSize},
+}
+
 // wireType returns the form of t for a client of version v. A type that v does not have is sent as
 // SQL Server's substitute for it (MS-TDS 2.2.5.4, "down-level").
 func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 	ti := typeInfo{typ: t}
+	if known := wireForms[t.ID]; known.token != 0 {
+		ti.token, ti.size = known.token, known.size
+		return ti, nil
+	}
 	switch t.ID {
-	case types.Bit:
-		ti.token, ti.size = tokBitN, 1
-	case types.TinyInt:
-		ti.token, ti.size = tokIntN, 1
-	case types.SmallInt:
-		ti.token, ti.size = tokIntN, 2
-	case types.Int, types.Null:
-		ti.token, ti.size = tokIntN, 4
-	case types.BigInt:
-		ti.token, ti.size = tokIntN, 8
 	case types.Decimal:
 		if t.Precision == 0 || t.Precision > 38 || t.Scale > t.Precision {
 			return ti, &ValueError{Type: t.String(), Why: "precision or scale out of range"}
@@ -138,67 +141,34 @@ func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 		if t.Numeric {
 			ti.token = tokNumericN
 		}
-	case types.Money:
-		ti.token, ti.size = tokMoneyN, 8
-	case types.SmallMoney:
-		ti.token, ti.size = tokMoneyN, 4
-	case types.Real:
-		ti.token, ti.size = tokFloatN, 4
-	case types.Float:
-		ti.token, ti.size = tokFloatN, 8
-	case types.DateTime:
-		ti.token, ti.size = tokDateTimeN, 8
-	case types.SmallDateTime:
-		ti.token, ti.size = tokDateTimeN, 4
 	case types.Date, types.Time, types.DateTime2, types.DateTimeOffset:
 		return wireTemporal(ti, v)
 	case types.Char, types.VarChar, types.Binary, types.VarBinary, types.NChar, types.NVarChar, types.Text, types.NText, types.Image, types.XML:
 		return wireString(ti, f, v), nil
-	case types.UniqueIdentifier:
-		ti.token, ti.size = tokGUID, 16
-	case types.RowVersion:
-		ti.token, ti.size = tokBigBinary, 8
-	case types.Variant:
-		ti.token, ti.size = tokVariant, maxVariantSize
 	default:
 		return ti, &ValueError{Type: t.String(), Why: "the type cannot be sent"}
 	}
 	return ti, nil
 }
 
-// fixed returns the form of a column that is never NULL: a fixed-length type, whose values have no
-// length (MS-TDS 2.2.5.4.1). SqlClient derives the form from the column's nullable flag and ignores
-// the token. Other types have one form only.
+// nullable is a type whose values have a length, so that they can be NULL.
+type nullable struct {
+	token byte
+	size  int
+}
+
+// fixedTokens are the fixed-length types, whose values have no length (MS-TDS 2.2.5.4.1).
+var fixedTokens = map[nullable]byte{
+	{tokIntN, 1}: tokInt1, {tokIntN, 2}: tokInt2, {tokIntN, 4}: tokInt4, {tokIntN, 8}: tokInt8, {tokBitN, 1}: tokBit,
+	{tokFloatN, 4}: tokFloat4, {tokFloatN, 8}: tokFloat8, {tokMoneyN, 4}: tokMoney4, {tokMoneyN, 8}: tokMoney,
+	{tokDateTimeN, 4}: tokDateTime4, {tokDateTimeN, 8}: tokDateTime,
+}
+
+// fixed returns the form of a column that is never NULL: a fixed-length type. SqlClient derives the
+// form from the column's nullable flag and ignores the token. Other types have one form only.
 func (t typeInfo) fixed() typeInfo {
-	switch t.token {
-	case tokIntN:
-		switch t.size {
-		case 1:
-			t.token = tokInt1
-		case 2:
-			t.token = tokInt2
-		case 4:
-			t.token = tokInt4
-		default:
-			t.token = tokInt8
-		}
-	case tokBitN:
-		t.token = tokBit
-	case tokFloatN:
-		t.token = tokFloat8
-		if t.size == 4 {
-			t.token = tokFloat4
-		}
-	case tokMoneyN:
-		t.token = tokMoney
-		if t.size == 4 {
-			t.token = tokMoney4
-		}
-	case tokDateTimeN:
-		t.token = tokDateTime
-		if t.size == 4 {
-			t.token = tokDateTime4
-		}
+	if token, ok := fixedTokens[nullable{t.token, t.size}]; ok {
+		t.token = token
 	}
 	return t
 }
@@ -283,7 +253,7 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 }
 
 // appendTypeInfo appends the TYPE_INFO. In a column, a table name follows text, ntext and image.
-func appendTypeInfo(b []byte, ti typeInfo, v Version) []byte {
+func appendTypeInfo(b []byte, ti typeInfo) []byte {
 	b = append(b, ti.token)
 	switch ti.token {
 	case tokDate, tokNull, tokInt1, tokBit, tokInt2, tokInt4, tokDateTime4, tokFloat4, tokMoney, tokDateTime, tokFloat8, tokMoney4, tokInt8:

@@ -74,7 +74,7 @@ func TestValuesRoundTrip(t *testing.T) {
 			for _, val := range []types.Value{s.v, nil} {
 				ti, err := wireType(s.t, formParam, v)
 				require.NoError(t, err)
-				b, err := appendValue(appendTypeInfo(nil, ti, v), ti, formParam, val)
+				b, err := appendValue(appendTypeInfo(nil, ti), ti, formParam, val)
 				require.NoError(t, err, "%s %v", s.t, val)
 				d := newDecoder("test", b)
 				got := readTypeInfo(d, formParam)

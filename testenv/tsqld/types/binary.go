@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"math"
 	"math/big"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
@@ -56,19 +55,6 @@ func parseHex(s string, prefixed bool) ([]byte, bool) {
 	}
 	b, err := hex.DecodeString(s)
 	return b, err == nil
-}
-
-// ParseBinaryLiteral reads 0x…; it adds a zero before an odd number of digits.
-func ParseBinaryLiteral(s string) ([]byte, error) {
-	digits := strings.TrimPrefix(strings.ToLower(s), "0x")
-	if len(digits)%2 != 0 {
-		digits = "0" + digits
-	}
-	b, err := hex.DecodeString(digits)
-	if err != nil {
-		return nil, mserr.Syntax(s)
-	}
-	return b, nil
 }
 
 // numberBytes returns the big-endian form of integers, money and floats. The form of decimals is

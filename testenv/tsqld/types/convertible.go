@@ -17,10 +17,10 @@ const (
 type class uint8
 
 const (
-	clBinary   class = iota // binary, varbinary
-	clChar                  // char, varchar
-	clNChar                 // nchar, nvarchar
-	clDateTime              // datetime, smalldatetime
+	clBinary   class = iota + 1 // binary, varbinary
+	clChar                      // char, varchar
+	clNChar                     // nchar, nvarchar
+	clDateTime                  // datetime, smalldatetime
 	clDate
 	clTime
 	clDateTime2 // datetime2
@@ -39,49 +39,14 @@ const (
 	classes
 )
 
-// classOf maps a type to its class; ok is false for the zero type and Null.
-func classOf(t Type) (class, bool) {
-	switch t.ID {
-	case Binary, VarBinary:
-		return clBinary, true
-	case Char, VarChar:
-		return clChar, true
-	case NChar, NVarChar:
-		return clNChar, true
-	case DateTime, SmallDateTime:
-		return clDateTime, true
-	case Date:
-		return clDate, true
-	case Time:
-		return clTime, true
-	case DateTime2:
-		return clDateTime2, true
-	case DateTimeOffset:
-		return clOffset, true
-	case Decimal:
-		return clDecimal, true
-	case Float, Real:
-		return clFloat, true
-	case Bit, TinyInt, SmallInt, Int, BigInt:
-		return clInt, true
-	case Money, SmallMoney:
-		return clMoney, true
-	case RowVersion:
-		return clRowVersion, true
-	case UniqueIdentifier:
-		return clGUID, true
-	case Image:
-		return clImage, true
-	case NText:
-		return clNText, true
-	case Text:
-		return clText, true
-	case Variant:
-		return clVariant, true
-	case XML:
-		return clXML, true
-	}
-	return 0, false
+// classOf has the classes of types by ID, 0 for the zero type and Null.
+var classOf = [256]class{
+	Binary: clBinary, VarBinary: clBinary, Char: clChar, VarChar: clChar, NChar: clNChar, NVarChar: clNChar,
+	DateTime: clDateTime, SmallDateTime: clDateTime, Date: clDate, Time: clTime, DateTime2: clDateTime2,
+	DateTimeOffset: clOffset, Decimal: clDecimal, Float: clFloat, Real: clFloat,
+	Bit: clInt, TinyInt: clInt, SmallInt: clInt, Int: clInt, BigInt: clInt, Money: clMoney, SmallMoney: clMoney,
+	RowVersion: clRowVersion, UniqueIdentifier: clGUID, Image: clImage, NText: clNText, Text: clText, Variant: clVariant,
+	XML: clXML,
 }
 
 // matrix holds one row per source class and one letter per target class in the order of the
@@ -116,15 +81,11 @@ func ConversionOf(from, to Type) Conversion {
 	if from.ID == Null {
 		return Implicit
 	}
-	f, ok := classOf(from)
-	if !ok {
+	f, t := classOf[from.ID], classOf[to.ID]
+	if f == 0 || t == 0 {
 		return Forbidden
 	}
-	t, ok := classOf(to)
-	if !ok {
-		return Forbidden
-	}
-	switch matrix[f][t] {
+	switch matrix[f][t-1] {
 	case 'i':
 		return Implicit
 	case 'e':

@@ -116,7 +116,6 @@ var (
 	IntType            = Type{ID: Int}
 	BigIntType         = Type{ID: BigInt}
 	FloatType          = Type{ID: Float}
-	RealType           = Type{ID: Real}
 	MoneyType          = Type{ID: Money}
 	DateType           = Type{ID: Date}
 	DateTimeType       = Type{ID: DateTime}

@@ -147,67 +147,43 @@ func (t Type) timeScale() uint8 {
 	return 0
 }
 
+// displayLengths are the results of [Type.DisplayLength] that depend on the ID only.
+var displayLengths = [256]int{
+	Bit: 1, TinyInt: 3, SmallInt: 6, Int: 12, BigInt: 24, Money: 21, SmallMoney: 21, Real: 23, Float: 23, Date: 10,
+	DateTime: 23, SmallDateTime: 23, UniqueIdentifier: 36, RowVersion: 8, Null: 1,
+	Text: Max, NText: Max, Image: Max, XML: Max, Variant: Max,
+}
+
 // DisplayLength returns the maximum length of a value that is cast to a character type, for the
 // rules of string results: 12 for int, precision + 3 for decimal, 27 for datetime2(7). Character
 // and binary types have their own length, Max included.
 func (t Type) DisplayLength() int {
 	switch t.ID {
-	case Bit:
-		return 1
-	case TinyInt:
-		return 3
-	case SmallInt:
-		return 6
-	case Int:
-		return 12
-	case BigInt:
-		return 24
 	case Decimal:
 		return int(t.Precision) + 3
-	case Money, SmallMoney:
-		return 21
-	case Real, Float:
-		return 23
-	case Date:
-		return 10
-	case DateTime, SmallDateTime:
-		return 23
 	case Time, DateTime2, DateTimeOffset:
 		return int(t.SysPrecision())
-	case UniqueIdentifier:
-		return 36
-	case RowVersion:
-		return 8
-	case Null:
-		return 1
-	case Text, NText, Image, XML, Variant:
-		return Max
+	}
+	if n := displayLengths[t.ID]; n != 0 {
+		return n
 	}
 	return t.Length
 }
 
+// exactTypes are the decimals that hold every value of a type of exact numbers.
+var exactTypes = map[ID]Type{
+	Bit: DecimalOf(1, 0), TinyInt: DecimalOf(3, 0), SmallInt: DecimalOf(5, 0), Int: DecimalOf(10, 0), BigInt: DecimalOf(19, 0),
+	Money: DecimalOf(19, 4), SmallMoney: DecimalOf(10, 4),
+}
+
 // asDecimal returns the decimal type that holds every value of a number type exactly: decimal(10,0)
 // for int, decimal(19,4) for money. ok is false for other types, including approximate numbers.
-func asDecimal(t Type) (Type, bool) {
-	switch t.ID {
-	case Decimal:
+func asDecimal(t Type) (d Type, ok bool) {
+	if t.ID == Decimal {
 		return t, true
-	case Bit:
-		return DecimalOf(1, 0), true
-	case TinyInt:
-		return DecimalOf(3, 0), true
-	case SmallInt:
-		return DecimalOf(5, 0), true
-	case Int:
-		return DecimalOf(10, 0), true
-	case BigInt:
-		return DecimalOf(19, 0), true
-	case Money:
-		return DecimalOf(19, 4), true
-	case SmallMoney:
-		return DecimalOf(10, 4), true
 	}
-	return Type{}, false
+	d, ok = exactTypes[t.ID]
+	return d, ok
 }
 
 // CompareType returns the type to which both operands of a comparison are converted; operator is

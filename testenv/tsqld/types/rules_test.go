@@ -295,9 +295,6 @@ func TestLiterals(t *testing.T) {
 	require.Equal(t, "nvarchar(1)", typ.String())
 	typ, _ = StringLiteral(strings.Repeat("x", 4001), true)
 	require.Equal(t, "nvarchar(max)", typ.String())
-	b, err := ParseBinaryLiteral("0xABC")
-	require.NoError(t, err)
-	require.Equal(t, []byte{0x0A, 0xBC}, b)
 }
 
 // FuzzNumberLiteral must not panic.

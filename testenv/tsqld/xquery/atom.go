@@ -330,20 +330,24 @@ func zoneOf(s string) string {
 	return ""
 }
 
+// bytes decodes the text of a value, in hexadecimal digits or base64.
+func (a *atom) bytes(inHex bool) (b []byte, ok bool) {
+	text := strings.Join(strings.Fields(a.String()), "")
+	decode := base64.StdEncoding.DecodeString
+	if inHex {
+		decode = hex.DecodeString
+	}
+	b, err := decode(text)
+	return b, err == nil
+}
+
 // castBinary converts to xs:base64Binary or xs:hexBinary.
 func castBinary(a *atom, t atomType) (*atom, bool) {
-	var b []byte
-	var err error
-	text := strings.Join(strings.Fields(a.String()), "")
-	switch {
-	case a.typ == typeHex || a.typ.isText() && t == typeHex:
-		b, err = hex.DecodeString(text)
-	case a.typ == typeBase64 || a.typ.isText():
-		b, err = base64.StdEncoding.DecodeString(text)
-	default:
+	if a.typ != typeHex && a.typ != typeBase64 && !a.typ.isText() {
 		return nil, false
 	}
-	if err != nil {
+	b, ok := a.bytes(a.typ == typeHex || a.typ.isText() && t == typeHex)
+	if !ok {
 		return nil, false
 	}
 	if t == typeHex {

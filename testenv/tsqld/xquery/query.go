@@ -165,6 +165,16 @@ func (r Result) Text() (text string, ok bool) {
 	return data(r.items[0]).String(), true
 }
 
+// Bytes returns the bytes of a result's first item, whose text is base64 unless the item is an
+// xs:hexBinary; ok is false if there are none.
+func (r Result) Bytes() (b []byte, ok bool) {
+	if r.Empty() {
+		return nil, false
+	}
+	a := data(r.items[0])
+	return a.bytes(a.typ == typeHex)
+}
+
 // XML returns a result as the text of an instance: nodes as XML, and a blank between atomic values.
 func (r Result) XML() (string, error) {
 	w := writer{prolog: r.q.prolog}

@@ -30,8 +30,8 @@ func TestJobTrial(t *testing.T) {
 	stdout, stderr := jobagent(t, exit.CodeOK, "job", "trial", "j", "--on", host+"/Shop", "--skip-unsupported", "--dsn", dsn)
 	require.Contains(t, stderr, " of job j started on 1 chosen database\n")
 	for _, want := range []string{
-		"/Shop, step 1: Succeeded\n", "  batch 1, line 1: Ran, ", ", 1 row\n", "    not read: locks: VIEW SERVER PERFORMANCE STATE permission was denied",
-		"  batch 2, line 4: Skipped\n    reason: line 4: ALTER DATABASE: ", "  info: hello\n", "1 batch that cannot be tried did not run.",
+		"/Shop, step 1: Succeeded\n  Trial: 1 batch ran, and everything was rolled back. 1 batch that cannot be tried did not run.\n  batch 1, line 1: Ran, ", ", 1 row\n", "    not read: locks: VIEW SERVER PERFORMANCE STATE permission was denied",
+		"  batch 2, line 4: Skipped\n    reason: line 4: ALTER DATABASE: ", "  info: hello\n",
 	} {
 		require.Contains(t, stdout, want)
 	}
@@ -45,6 +45,10 @@ func TestJobTrial(t *testing.T) {
 	require.EqualValues(t, 1, trial.Targets[0].Batches[0].Rows)
 
 	require.NotContains(t, stdout, "plan")
+	jobagent(t, exit.CodeOK, "step", "add", "j", "--name", "two", "--target-group", "g", "--command", "SELECT 1/0;", "--dsn", dsn)
+	stdout, _ = jobagent(t, exit.CodeRunFailed, "job", "trial", "j", "--on", "Shop", "--skip-unsupported", "--dsn", dsn)
+	require.Regexp(t, `/Shop, step 2: Failed\n  batch 1, line 1: Failed, \d+ ms, .*\n    reason: Msg 8134, .*Divide by zero`, stdout, "the reason once")
+	jobagent(t, exit.CodeOK, "step", "delete", "j", "--step-id", "2", "--dsn", dsn)
 	stdout, _ = jobagent(t, exit.CodeOK, "job", "trial", "j", "--on", "Shop", "--skip-unsupported", "--plan", "--dsn", dsn)
 	require.Contains(t, stdout, "    plan: 2 statements, without estimates\n")
 	require.NotContains(t, stdout, "plan file")

@@ -2,10 +2,13 @@
 package command
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
@@ -49,4 +52,54 @@ func NewGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd
+}
+
+// noChange are the flags of update commands that change nothing of the object.
+var noChange = []string{flagYes, "wait", "no-wait", "step-id", "step-name", "help"}
+
+// CheckChanges makes the commands named update refuse a command line without a flag for a property.
+// They would report a change that was not made, as after a mistyped variable of a shell.
+func CheckChanges(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		CheckChanges(sub)
+	}
+	if cmd.Name() != "update" || cmd.HasSubCommands() {
+		return
+	}
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		changes := false
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			changes = changes || f.Changed && !slices.Contains(noChange, f.Name)
+		})
+		if !changes {
+			return exit.Usagef("nothing to change: give a flag for each property that changes; see %s --help", cmd.CommandPath())
+		}
+		return run(cmd, args)
+	}
+}
+
+// Sleep waits, at most until the end of ctx, whose cause it returns.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Poll calls read, with a pause before each further call, until it reports that it is done, or
+// fails, or ctx ends, whose cause Poll returns then.
+func Poll(ctx context.Context, pause time.Duration, read func() (done bool, err error)) error {
+	for {
+		if done, err := read(); err != nil || done {
+			return err
+		}
+		if err := Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }

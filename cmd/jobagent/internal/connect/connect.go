@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -159,6 +161,22 @@ func (c *Connections) ReadStore(ctx context.Context, fn func(*controldb.Store) e
 		return schemaErr
 	}
 	return err
+}
+
+// Reads returns the function of a command that calls run with an open control database, as
+// [Connections.ReadStore] does.
+func (c *Connections) Reads(run func(cmd *cobra.Command, args []string, store *controldb.Store) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return c.ReadStore(cmd.Context(), func(store *controldb.Store) error { return run(cmd, args, store) })
+	}
+}
+
+// Changes returns the function of a command that calls run with an open control database, as
+// [Connections.WithStore] does.
+func (c *Connections) Changes(run func(cmd *cobra.Command, args []string, store *controldb.Store) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return c.WithStore(cmd.Context(), func(store *controldb.Store) error { return run(cmd, args, store) })
+	}
 }
 
 // checkSchema fails unless this program works with the control database's schema. A login that may

@@ -106,6 +106,15 @@ func fieldValue[T any](f field) func(T) any {
 	return func(row T) any { return reflect.ValueOf(row).FieldByIndex(f.index).Interface() }
 }
 
+// Each returns what f makes of each element of a list. It is never nil, so that its JSON is a list.
+func Each[T, V any](list []T, f func(T) V) []V {
+	all := make([]V, 0, len(list))
+	for _, one := range list {
+		all = append(all, f(one))
+	}
+	return all
+}
+
 // ListOptions are the flags of lists.
 type ListOptions struct {
 	Columns   []string // --columns

@@ -120,14 +120,6 @@ func (t *Table) Write(w io.Writer) error {
 // Shorten cuts s to at most n runes; the last one is then an ellipsis.
 func Shorten(s string, n int) string { return wording.Clip(OneLine(s), n, wording.Characters) }
 
-// OrDefault returns text, or absent if text is empty.
-func OrDefault(text, absent string) string {
-	if text == "" {
-		return absent
-	}
-	return text
-}
-
 // Indent puts prefix before each line of text, and shows what is no text by number.
 func Indent(text, prefix string) string {
 	return prefix + strings.ReplaceAll(strings.TrimRight(terminal.CleanText(text), "\n"), "\n", "\n"+prefix)

@@ -47,12 +47,12 @@ func NewRollout(r rollouts.Rollout) Rollout {
 		WaveName: r.WaveName, Targets: r.Targets, Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached,
 		Pending: r.Pending(), LeftOut: r.LeftOut, CreatedAt: Optional(r.CreatedAt), StartedBy: r.StartedBy, PausedAt: Optional(r.PausedAt),
 		PausedBy: r.PausedBy, PauseReason: r.PauseReason, Reason: r.Reason, DeadlineAt: Optional(r.DeadlineAt), NextEvent: r.NextEvent,
-		NextEventAt: Optional(r.NextEventAt), UndoOf: optionalID(r.UndoOf), UndoJobName: r.UndoJobName, EndedAt: Optional(r.EndedAt),
+		NextEventAt: Optional(r.NextEventAt), UndoOf: OptionalID(r.UndoOf), UndoJobName: r.UndoJobName, EndedAt: Optional(r.EndedAt),
 	}
 }
 
-// optionalID returns nil for the nil ID, which is left out of JSON.
-func optionalID(id uuid.UUID) *uuid.UUID {
+// OptionalID returns nil for the nil ID, which is left out of JSON.
+func OptionalID(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
 	}
@@ -113,10 +113,10 @@ func NewRolloutWave(w rollouts.Wave) RolloutWave {
 		Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, Parallelism: w.Parallelism, Pace: w.Pace,
 		BakeSeconds: w.BakeSeconds, Approval: w.Approval, Window: w.Window, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached,
 		MaxDurationPercent: w.MaxDurationPercent, ProbeJob: w.ProbeJob, ProbeEvery: w.ProbeEvery, ProbeCheck: w.ProbeCheck,
-		Run: optionalID(w.Run), ProbeRun: optionalID(w.ProbeRun), BeforeRun: optionalID(w.BeforeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
+		Run: OptionalID(w.Run), ProbeRun: OptionalID(w.ProbeRun), BeforeRun: OptionalID(w.BeforeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
 		ApprovedAt: Optional(w.ApprovedAt), ApprovedBy: w.ApprovedBy, ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded,
 		Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS, UsualMS: w.UsualMS, Gate: w.Gate,
-		PreflightRun: optionalID(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,
+		PreflightRun: OptionalID(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,
 	}
 }
 
@@ -156,7 +156,7 @@ type RolloutTarget struct {
 func NewRolloutTarget(t rollouts.Target) RolloutTarget {
 	return RolloutTarget{
 		Wave: t.Wave, WaveName: t.WaveName, Place: t.Place, TargetID: t.TargetID, Server: t.Server, Database: t.Database, State: t.State,
-		Run: optionalID(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,
+		Run: OptionalID(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -30,6 +32,16 @@ type TrialTarget struct {
 	Message   string       `json:"last_message,omitempty"`
 	Batches   []TrialBatch `json:"batches,omitempty"`
 	Messages  []Message    `json:"messages,omitempty"` // what the script and the server said
+}
+
+// remark returns what the message of the target says beyond its lifecycle and its batches.
+func (t TrialTarget) remark() string {
+	for _, b := range t.Batches {
+		if b.Reason != "" && strings.HasSuffix(t.Message, b.Reason) {
+			return ""
+		}
+	}
+	return controldb.Remark(jobs.Lifecycle(t.Lifecycle), t.Message)
 }
 
 // TrialBatch is what a trial reports of a batch of a script.
@@ -75,10 +87,7 @@ type TrialLock struct {
 
 // NewTrialBatch converts a report.
 func NewTrialBatch(b targets.TrialBatch) TrialBatch {
-	locks := make([]TrialLock, 0, len(b.Locks))
-	for _, l := range b.Locks {
-		locks = append(locks, TrialLock(l))
-	}
+	locks := Each(b.Locks, func(l targets.TrialLock) TrialLock { return TrialLock(l) })
 	var plan *TrialPlan
 	if b.Plan != nil {
 		plan = &TrialPlan{Count: b.Plan.Count, Cost: b.Plan.Cost, Warnings: b.Plan.Warnings}
@@ -129,8 +138,8 @@ func WriteTrial(w io.Writer, t Trial) error {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s/%s, step %d: %s\n", OneLine(target.Server), OneLine(target.Database), target.StepID, target.Lifecycle)
-		if target.Message != "" {
-			fmt.Fprintf(w, "  %s\n", OneLine(target.Message))
+		if said := target.remark(); said != "" {
+			fmt.Fprintf(w, "  %s\n", Said(said))
 		}
 		for _, b := range target.Batches {
 			writeBatch(w, b)

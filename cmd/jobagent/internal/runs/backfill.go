@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -186,7 +187,7 @@ func (b *backfill) verdict(p *output.Printer, w Wait, idle int) error {
 	case bad > 0:
 		return failed("%d of %d runs of backfill %d did not succeed; see jobagent execution list --job %s", bad, runs, b.id, quoted(b.news.backfill.JobName))
 	case b.news.backfill.State != "Completed":
-		return failed("backfill %d ended as %s: %s", b.id, b.news.backfill.State, output.OneLine(output.OrDefault(b.news.backfill.Reason, "see jobagent schedule show")))
+		return failed("backfill %d ended as %s: %s", b.id, b.news.backfill.State, output.OneLine(cmp.Or(b.news.backfill.Reason, "see jobagent schedule show")))
 	case runs == 0 && !w.AllowSkipped:
 		return failed("backfill %d started no run: no instant of the range is without a run; accept it with --allow-skipped", b.id)
 	case idle > 0 && !w.AllowSkipped:

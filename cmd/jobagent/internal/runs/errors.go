@@ -52,9 +52,5 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 	slices.SortStableFunc(order, func(x, y *output.ErrorGroup) int {
 		return cmp.Or(cmp.Compare(x.StepID, y.StepID), -cmp.Compare(x.Count, y.Count))
 	})
-	list := make([]output.ErrorGroup, 0, len(order))
-	for _, g := range order {
-		list = append(list, *g)
-	}
-	return list
+	return output.Each(order, func(g *output.ErrorGroup) output.ErrorGroup { return *g })
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,7 +216,7 @@ func PrintRollout(p *output.Printer, out io.Writer, d output.RolloutDetail) erro
 	r, paint := d.Rollout, p.Painter()
 	width, _, _ := terminal.Size(out)
 	fmt.Fprintf(out, "roll-out of %s (version %d)  %s\n", terminal.Clean(r.JobName), r.JobVersion, paint.In(terminal.StateStyle(rolloutLifecycle(r.State)), r.State))
-	fmt.Fprintf(out, "  %s, started by %s at %s\n", r.ID, output.OneLine(output.OrDefault(r.StartedBy, "nobody")), r.CreatedAt.UTC().Format(time.RFC3339))
+	fmt.Fprintf(out, "  %s, started by %s at %s\n", r.ID, output.OneLine(cmp.Or(r.StartedBy, "nobody")), r.CreatedAt.UTC().Format(time.RFC3339))
 	if r.UndoOf != nil {
 		fmt.Fprintf(out, "  undoes the roll-out %s\n", *r.UndoOf)
 	}

@@ -4,28 +4,13 @@ package runs
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs"
 )
-
-// successSentence matches what a message of success says of every target: that the step succeeded,
-// and where.
-var successSentence = regexp.MustCompile(`(?s)^Step \d+ succeeded execution on (?:target \(server '.*?', database '.*?'\)|endpoint '.*?')\.(?: |$)`)
-
-// Remark returns the message of a target without what its state says anyway. A success has a remark
-// if nothing was written, or a transaction was left open, for example.
-func Remark(state jobs.Lifecycle, message string) string {
-	if state != jobs.Succeeded {
-		return message
-	}
-	return message[len(successSentence.FindString(message)):]
-}
 
 // View converts a row for -o json.
 func View(e controldb.Execution) output.Execution {

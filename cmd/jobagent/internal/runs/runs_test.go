@@ -266,14 +266,6 @@ func TestTree(t *testing.T) {
 func TestRemark(t *testing.T) {
 	const on = "Step 1 succeeded execution on target (server 's', database 'it's'). "
 	left := "The script left a transaction open (@@TRANCOUNT 1)."
-	for message, want := range map[string]string{
-		"": "", on[:len(on)-1]: "", on + left: left,
-		"Step 12 succeeded execution on endpoint 'a.example.com'. 200": "200",
-	} {
-		require.Equal(t, want, Remark(jobs.Succeeded, message))
-	}
-	require.Equal(t, "Cannot.", Remark(jobs.Failed, "Cannot."))
-
 	rows := treeRows()
 	rows[2].LastMessage = on + left
 	var b strings.Builder

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -90,7 +91,7 @@ func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution,
 	if last {
 		first, side = lastBranch, lastBranchSide
 	}
-	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(output.OrDefault(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
+	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(cmp.Or(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
 	failed := slices.ContainsFunc(targets, func(t controldb.Execution) bool { return t.Lifecycle.IsFailure() })
 	if (e.Lifecycle != jobs.Succeeded || failed) && e.LastMessage != "" { // failures that are tolerated
 		p.text(side+"  ", output.OneLine(e.LastMessage))
@@ -144,7 +145,7 @@ func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
 		unknown = ", outcome unknown"
 	}
 	p.line(first, terminal.Clean(e.Place())+"  ", e.Lifecycle, unknown+attempts(e))
-	if said := output.OneLine(Remark(e.Lifecycle, e.LastMessage)); said != "" {
+	if said := output.OneLine(controldb.Remark(e.Lifecycle, e.LastMessage)); said != "" {
 		p.text(below, said)
 	}
 	for _, m := range p.messages[place{*e.StepID, e.Server, e.Database}] {

@@ -130,10 +130,7 @@ func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uu
 	case f.rollout != nil:
 		return f.endRollout(ctx, p, store)
 	}
-	views := make([]output.Execution, 0, len(rows))
-	for _, e := range rows {
-		views = append(views, View(e))
-	}
+	views := output.Each(rows, View)
 	tree := NewTree(p)
 	if terminal.Is(p.Stdout) {
 		tree.Targets = shownTargets

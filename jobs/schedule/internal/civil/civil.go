@@ -1,6 +1,9 @@
 package civil
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A civil second is a date and clock time without a zone, as the number of seconds since
 // 1970-01-01T00:00:00 on the same clock. Patterns are searched in civil seconds; only engine.Wall
@@ -113,3 +116,29 @@ func FloorDiv(a, b int64) int64 {
 
 // FloorMod returns a - b*FloorDiv(a, b). The result has the sign of b.
 func FloorMod(a, b int64) int64 { return a - FloorDiv(a, b)*b }
+
+// The names are English, as in every supported system. Weekdays begin with Monday.
+var (
+	WeekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+	MonthNames   = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+)
+
+// ParseWeekday returns the number of a weekday by its full name in any case; Monday is 0.
+func ParseWeekday(text string) (int, bool) {
+	for i, name := range WeekdayNames {
+		if strings.EqualFold(name, text) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// ShortNames returns the first three letters of each name in lower case. The list is rotated so
+// that it begins with names[from].
+func ShortNames(names []string, from int) []string {
+	var short []string
+	for i := range names {
+		short = append(short, strings.ToLower(names[(i+from)%len(names)][:3]))
+	}
+	return short
+}

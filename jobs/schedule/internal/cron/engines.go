@@ -10,7 +10,7 @@ import (
 )
 
 // This file warns of lines that other engines read differently, if it matters for the line. The
-// differences were found by comparison with these engines (DESIGN.md, "Other engines").
+// differences were found by comparison with these engines.
 
 // sameDays reports whether two sets of days are equal. Dates and weekdays repeat after 28 years
 // from 1901 to 2099.

@@ -67,28 +67,44 @@ func splitFormat(format string) (tokens []formatToken, unknown string) {
 	return tokens, ""
 }
 
-// formatted holds the parts of a date that a text contains; -1 means absent.
+// The numbers that a text may contain. What is parsed into ignored has no effect: due instants are
+// whole seconds.
+const (
+	year = iota
+	quarter
+	month
+	day
+	dayOfYear
+	isoYear
+	isoWeek
+	isoDay
+	localYear
+	localWeek
+	localDay
+	hour
+	hour12
+	minute
+	second
+	half // 0 am, 12 pm
+	ignored
+	parts
+)
+
+// formatted holds the parts of a date that a text contains.
 type formatted struct {
-	year, quarter, month, day, dayOfYear int
-	isoYear, isoWeek, isoDay             int
-	localYear, localWeek, localDay       int
-	hour, hour12, minute, second         int
-	half                                 int // 0 am, 12 pm
-	offset                               int
-	hasOffset                            bool
-	unix                                 *time.Time
+	part      [parts]int // -1 means absent
+	offset    int
+	hasOffset bool
+	unix      *time.Time
 }
 
 // parseFormatted parses a text by the tokens of its format. A missing part that is larger than all
 // given parts (the year of "DD.MM.") is taken from now. Any other missing part gets its smallest
 // value.
 func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.DateTime, error) {
-	const absent = -1
-	f := formatted{
-		year: absent, quarter: absent, month: absent, day: absent, dayOfYear: absent,
-		isoYear: absent, isoWeek: absent, isoDay: absent,
-		localYear: absent, localWeek: absent, localDay: absent,
-		hour: absent, hour12: absent, minute: absent, second: absent, half: absent,
+	f := formatted{}
+	for i := range f.part {
+		f.part[i] = -1
 	}
 	rest := text
 	for _, t := range tokens {
@@ -112,15 +128,16 @@ func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.Da
 	return f.moment(now)
 }
 
-// tokenDigits holds the smallest and largest number of digits of each numeric token, and its range.
-var tokenDigits = map[string]struct{ least, most, low, high int }{
-	"YYYY": {4, 4, 1, 9999}, "YY": {2, 2, 0, 99}, "Q": {1, 1, 1, 4}, "M": {1, 2, 1, 12}, "MM": {2, 2, 1, 12},
-	"D": {1, 2, 1, 31}, "DD": {2, 2, 1, 31}, "DDD": {1, 3, 1, 366}, "DDDD": {3, 3, 1, 366},
-	"gggg": {4, 4, 1, 9999}, "gg": {2, 2, 0, 99}, "w": {1, 2, 1, 53}, "ww": {2, 2, 1, 53}, "e": {1, 1, 0, 6},
-	"GGGG": {4, 4, 1, 9999}, "GG": {2, 2, 0, 99}, "W": {1, 2, 1, 53}, "WW": {2, 2, 1, 53}, "E": {1, 1, 1, 7},
-	"H": {1, 2, 0, 23}, "HH": {2, 2, 0, 23}, "h": {1, 2, 1, 12}, "hh": {2, 2, 1, 12},
-	"m": {1, 2, 0, 59}, "mm": {2, 2, 0, 59}, "s": {1, 2, 0, 59}, "ss": {2, 2, 0, 59},
-	"S": {1, 1, 0, 9}, "SS": {2, 2, 0, 99}, "SSS": {3, 3, 0, 999},
+// tokenDigits holds the part of each numeric token, its smallest and largest number of digits, and
+// its range.
+var tokenDigits = map[string]struct{ part, least, most, low, high int }{
+	"YYYY": {year, 4, 4, 1, 9999}, "YY": {year, 2, 2, 0, 99}, "Q": {quarter, 1, 1, 1, 4}, "M": {month, 1, 2, 1, 12}, "MM": {month, 2, 2, 1, 12},
+	"D": {day, 1, 2, 1, 31}, "DD": {day, 2, 2, 1, 31}, "DDD": {dayOfYear, 1, 3, 1, 366}, "DDDD": {dayOfYear, 3, 3, 1, 366},
+	"gggg": {localYear, 4, 4, 1, 9999}, "gg": {localYear, 2, 2, 0, 99}, "w": {localWeek, 1, 2, 1, 53}, "ww": {localWeek, 2, 2, 1, 53}, "e": {localDay, 1, 1, 0, 6},
+	"GGGG": {isoYear, 4, 4, 1, 9999}, "GG": {isoYear, 2, 2, 0, 99}, "W": {isoWeek, 1, 2, 1, 53}, "WW": {isoWeek, 2, 2, 1, 53}, "E": {isoDay, 1, 1, 1, 7},
+	"H": {hour, 1, 2, 0, 23}, "HH": {hour, 2, 2, 0, 23}, "h": {hour12, 1, 2, 1, 12}, "hh": {hour12, 2, 2, 1, 12},
+	"m": {minute, 1, 2, 0, 59}, "mm": {minute, 2, 2, 0, 59}, "s": {second, 1, 2, 0, 59}, "ss": {second, 2, 2, 0, 59},
+	"S": {ignored, 1, 1, 0, 9}, "SS": {ignored, 2, 2, 0, 99}, "SSS": {ignored, 3, 3, 0, 999},
 }
 
 // badToken is the error for a text that does not begin with the expected token.
@@ -137,45 +154,40 @@ const maxFormat = 200
 func (f *formatted) take(name, rest string) (int, error) {
 	bad := badToken{name, rest}
 	if d, numeric := tokenDigits[name]; numeric {
-		n := 0
-		for n < len(rest) && n < d.most && rest[n] >= '0' && rest[n] <= '9' {
-			n++
-		}
-		number, err := strconv.Atoi(rest[:n])
-		if err != nil || n < d.least || number < d.low || number > d.high {
+		number, n := digits(rest, d.most)
+		if n < d.least || number < d.low || number > d.high {
 			return 0, bad
 		}
-		f.set(name, number)
+		if (d.part == year || d.part == isoYear || d.part == localYear) && d.most == 2 { // 69 is 1969, 68 is 2068
+			if number += 1900; number < 1969 {
+				number += 100
+			}
+		}
+		f.part[d.part] = number
 		return n, nil
 	}
 	switch name {
 	case "MMM", "MMMM":
-		for i, month := range civil.MonthNames {
-			for _, form := range []string{month, month[:3]} {
-				if len(rest) >= len(form) && strings.EqualFold(rest[:len(form)], form) {
-					f.month = i + 1
+		for i, name := range civil.MonthNames {
+			for _, form := range []string{name, name[:3]} {
+				if begins(rest, form) {
+					f.part[month] = i + 1
 					return len(form), nil
 				}
 			}
 		}
 	case "Do":
-		n := 0
-		for n < len(rest) && n < 2 && rest[n] >= '0' && rest[n] <= '9' {
-			n++
-		}
-		number, err := strconv.Atoi(rest[:n])
-		if err == nil && number >= 1 && number <= 31 && len(rest) >= n+2 && strings.EqualFold(rest[n:n+2], ordinalSuffix(number)) {
-			f.day = number
+		number, n := digits(rest, 2)
+		if number >= 1 && number <= 31 && begins(rest[n:], ordinalSuffix(number)) {
+			f.part[day] = number
 			return n + 2, nil
 		}
 	case "a", "A":
-		if len(rest) >= 2 && strings.EqualFold(rest[:2], "am") {
-			f.half = 0
-			return 2, nil
-		}
-		if len(rest) >= 2 && strings.EqualFold(rest[:2], "pm") {
-			f.half = 12
-			return 2, nil
+		for i, form := range []string{"am", "pm"} {
+			if begins(rest, form) {
+				f.part[half] = 12 * i
+				return 2, nil
+			}
 		}
 	case "Z", "ZZ":
 		for _, n := range []int{6, 5, 3, 1} {
@@ -219,54 +231,18 @@ func ordinalSuffix(n int) string {
 	return "th"
 }
 
-// fullYear returns the year of two digits: 69 is 1969, 68 is 2068.
-func fullYear(n int) int {
-	if n > 68 {
-		return 1900 + n
+// digits returns the number at the beginning of a text, and its digits, at most so many.
+func digits(text string, most int) (number, n int) {
+	for n < len(text) && n < most && text[n] >= '0' && text[n] <= '9' {
+		number = 10*number + int(text[n]-'0')
+		n++
 	}
-	return 2000 + n
+	return number, n
 }
 
-func (f *formatted) set(name string, n int) {
-	switch name {
-	case "YYYY":
-		f.year = n
-	case "YY":
-		f.year = fullYear(n)
-	case "Q":
-		f.quarter = n
-	case "M", "MM":
-		f.month = n
-	case "D", "DD":
-		f.day = n
-	case "DDD", "DDDD":
-		f.dayOfYear = n
-	case "gggg":
-		f.localYear = n
-	case "gg":
-		f.localYear = fullYear(n)
-	case "w", "ww":
-		f.localWeek = n
-	case "e":
-		f.localDay = n
-	case "GGGG":
-		f.isoYear = n
-	case "GG":
-		f.isoYear = fullYear(n)
-	case "W", "WW":
-		f.isoWeek = n
-	case "E":
-		f.isoDay = n
-	case "H", "HH":
-		f.hour = n
-	case "h", "hh":
-		f.hour12 = n
-	case "m", "mm":
-		f.minute = n
-	case "s", "ss":
-		f.second = n
-	}
-	// S, SS and SSS are parsed and ignored: due instants are whole seconds.
+// begins reports whether a text begins with a word in any case.
+func begins(text, word string) bool {
+	return len(text) >= len(word) && strings.EqualFold(text[:len(word)], word)
 }
 
 // moment returns the date and clock time of the parts.
@@ -276,66 +252,69 @@ func (f *formatted) moment(now time.Time) (syntax.DateTime, error) {
 		day := civil.FloorDiv(unix, civil.DaySeconds)
 		return syntax.DateTime{Day: day, Second: int(unix - day*civil.DaySeconds), HasOffset: true, HasTime: true}, nil
 	}
-	day, err := f.dayNumber(now)
+	number, err := f.dayNumber(now)
 	if err != nil {
 		return syntax.DateTime{}, err
 	}
-	m := syntax.DateTime{Day: day, Offset: f.offset, HasOffset: f.hasOffset}
-	hour := f.hour
+	hours := f.part[hour]
 	switch {
-	case f.hour12 >= 0 && f.half < 0:
+	case f.part[hour12] >= 0 && f.part[half] < 0:
 		return syntax.DateTime{}, errors.New("h and hh need a or A")
-	case f.hour12 >= 0:
-		hour = f.hour12%12 + f.half
+	case f.part[hour12] >= 0:
+		hours = f.part[hour12]%12 + f.part[half]
 	}
-	m.HasTime = hour >= 0
-	m.Second = max(hour, 0)*3600 + max(f.minute, 0)*60 + max(f.second, 0)
-	return m, nil
+	return syntax.DateTime{
+		Day: number, Second: max(hours, 0)*3600 + max(f.part[minute], 0)*60 + max(f.part[second], 0), HasTime: hours >= 0,
+		Offset: f.offset, HasOffset: f.hasOffset,
+	}, nil
 }
 
 // dayNumber returns the day number of the parts.
 func (f *formatted) dayNumber(now time.Time) (int64, error) {
 	today := civil.FloorDiv(civil.Seconds(now), civil.DaySeconds)
 	current := civil.DateOf(today)
-	year := f.year
-	if year < 0 {
-		year = current.Year
+	inYear := f.part[year]
+	if inYear < 0 {
+		inYear = current.Year
 	}
-	switch {
-	case f.isoWeek >= 0 || f.isoYear >= 0 || f.isoDay >= 0:
+	switch p := &f.part; {
+	case p[isoWeek] >= 0 || p[isoYear] >= 0 || p[isoDay] >= 0:
 		// The ISO year and week of a day are those of the Thursday in its week.
-		thursday := today - int64(civil.Weekday(today)) + 3
-		isoYear, week := f.isoYear, f.isoWeek
-		if isoYear < 0 {
-			if isoYear = f.year; isoYear < 0 {
-				isoYear = civil.DateOf(thursday).Year
-			}
-		}
-		if week < 0 {
-			if week = 1; f.isoYear < 0 {
-				week = int(thursday-syntax.ISOYearStart(isoYear))/7 + 1
-			}
-		}
-		return syntax.ISOWeekDay(isoYear, week, max(f.isoDay, 1))
-	case f.localWeek >= 0 || f.localYear >= 0 || f.localDay >= 0:
+		in, week := f.week(p[isoYear], p[isoWeek], today-int64(civil.Weekday(today))+3, syntax.ISOYearStart)
+		return syntax.ISOWeekDay(in, week, max(p[isoDay], 1))
+	case p[localWeek] >= 0 || p[localYear] >= 0 || p[localDay] >= 0:
 		return f.localDayNumber(today)
-	case f.dayOfYear >= 0:
-		return syntax.OrdinalDay(year, f.dayOfYear)
+	case p[dayOfYear] >= 0:
+		return syntax.OrdinalDay(inYear, p[dayOfYear])
 	}
-	month := f.month
-	if month < 0 && f.quarter >= 0 {
-		month = f.quarter*3 - 2
+	inMonth, at := f.part[month], f.part[day]
+	if inMonth < 0 && f.part[quarter] >= 0 {
+		inMonth = f.part[quarter]*3 - 2
 	}
-	day := f.day
-	if month < 0 {
-		if month = 1; f.year < 0 {
-			month = int(current.Month)
+	if inMonth < 0 {
+		if inMonth = 1; f.part[year] < 0 {
+			inMonth = int(current.Month)
 		}
-		if day < 0 && f.year < 0 {
-			day = current.Day
+		if at < 0 && f.part[year] < 0 {
+			at = current.Day
 		}
 	}
-	return syntax.CalendarDay(year, month, max(day, 1))
+	return syntax.CalendarDay(inYear, inMonth, max(at, 1))
+}
+
+// week returns the year and the week of the parts. Without a year, they are those of today's week.
+// decisive is the day of that week whose year is the week's, and start returns the first day of a
+// year's first week.
+func (f *formatted) week(in, week int, decisive int64, start func(year int) int64) (int, int) {
+	if in < 0 {
+		in = f.part[year]
+	}
+	if in < 0 {
+		if in = civil.DateOf(decisive).Year; week < 0 {
+			week = int(decisive-start(in))/7 + 1
+		}
+	}
+	return in, max(week, 1)
 }
 
 // localDayNumber returns the day number of a date given by the English week. The week begins on
@@ -346,20 +325,10 @@ func (f *formatted) localDayNumber(today int64) (int64, error) {
 		return first - int64(civil.Weekday(first)+1)%7
 	}
 	saturday := today + 6 - int64(civil.Weekday(today)+1)%7
-	year, week := f.localYear, f.localWeek
-	if year < 0 {
-		if year = f.year; year < 0 {
-			year = civil.DateOf(saturday).Year
-		}
-	}
-	if week < 0 {
-		if week = 1; f.localYear < 0 {
-			week = int(today-start(year))/7 + 1
-		}
-	}
-	at := start(year) + int64(week-1)*7 + int64(max(f.localDay, 0))
-	if week < 1 || at >= start(year+1) {
-		return 0, fmt.Errorf("there is no week %d in %d", week, year)
+	in, week := f.week(f.part[localYear], f.part[localWeek], saturday, start)
+	at := start(in) + int64(week-1)*7 + int64(max(f.part[localDay], 0))
+	if at >= start(in+1) {
+		return 0, fmt.Errorf("there is no week %d in %d", week, in)
 	}
 	return at, nil
 }

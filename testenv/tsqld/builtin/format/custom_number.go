@@ -1,6 +1,8 @@
 package format
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -14,12 +16,14 @@ type numberPattern struct {
 	isGrouped           bool
 	scale               int // digits by which the value moves: 2 for %, 3 for ‰, -3 for each trailing comma
 	hasWhole, isAnySlot bool
+	hasExponent         bool // the number has as many digits before the point as the pattern has places
 }
 
-// patternItem is a literal, the place of a digit before or after the point, or the point.
+// patternItem is a literal, the place of a digit before or after the point, the point, or an
+// exponent.
 type patternItem struct {
-	literal string
-	slot    byte // '0', '#', '.', or 0 for a literal
+	literal string // of an exponent: E or e, a sign, and a zero for each of the least digits
+	slot    byte   // '0', '#', '.', 'E', or 0 for a literal
 	isFrac  bool
 }
 
@@ -84,6 +88,12 @@ func splitSections(format string) []string {
 	return append(out, format[start:])
 }
 
+// perMille is the sign that shows thousandths.
+const perMille = "‰"
+
+// exponent matches an exponent at the beginning of a part of a section.
+var exponent = regexp.MustCompile(`^[Ee][+-]?0+`)
+
 // readNumberPattern reads a section.
 func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err error) {
 	inFrac := false
@@ -126,6 +136,15 @@ func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err 
 		case '%':
 			p.scale += 2
 			literal("%")
+		case 'E', 'e':
+			e := exponent.FindString(s[i:])
+			if e == "" {
+				literal(s[i : i+1])
+				break
+			}
+			p.hasExponent = true
+			p.items = append(p.items, patternItem{literal: e, slot: 'E'})
+			i += len(e) - 1
 		case '\\':
 			if i++; i < len(s) {
 				literal(s[i : i+1])
@@ -138,6 +157,9 @@ func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err 
 			literal(s[i+1 : i+1+end])
 			i += end + 1
 		default:
+			if strings.HasPrefix(s[i:], perMille) {
+				p.scale += 3
+			}
 			literal(s[i : i+1])
 		}
 	}
@@ -150,22 +172,32 @@ func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err 
 // print fills the pattern with an unsigned number.
 func (p numberPattern) print(m *meter.Meter, c *Culture, plain string) (string, error) {
 	var out strings.Builder
-	whole, frac, _ := strings.Cut(roundDigits(shiftAny(plain, p.scale), p.maxFrac), ".")
-	whole = strings.TrimLeft(whole, "0")
+	places := 0
+	for _, it := range p.items {
+		if (it.slot == '0' || it.slot == '#') && !it.isFrac {
+			places++
+		}
+	}
+	rounded := func() (string, string) {
+		whole, frac, _ := strings.Cut(roundDigits(shiftAny(plain, p.scale), p.maxFrac), ".")
+		return strings.TrimLeft(whole, "0"), frac
+	}
+	power := 0
+	if p.hasExponent && !isZeroDigits(plain) {
+		first, _ := exponentOf(plain)
+		power = first + p.scale - places + 1
+		p.scale -= power
+		if whole, _ := rounded(); len(whole) > places { // 9.99 has become 10.0
+			power, p.scale = power+1, p.scale-1
+		}
+	}
+	whole, frac := rounded()
 	frac = strings.TrimRight(frac, "0")
 	if len(frac) < p.minFrac {
 		frac += strings.Repeat("0", p.minFrac-len(frac))
 	}
 	if len(whole) < p.minWhole {
 		whole = strings.Repeat("0", p.minWhole-len(whole)) + whole
-	}
-	places := 0
-	for _, it := range p.items {
-		if it.slot == '0' || it.slot == '#' {
-			if !it.isFrac {
-				places++
-			}
-		}
 	}
 	// Digits beyond the places go to the first place; places beyond the digits stay empty.
 	emit := func(from, n int) {
@@ -185,6 +217,12 @@ func (p numberPattern) print(m *meter.Meter, c *Culture, plain string) (string, 
 		switch {
 		case it.slot == 0:
 			out.WriteString(it.literal)
+		case it.slot == 'E':
+			mark := strings.TrimRight(it.literal, "-0") // "-" shows the sign of negative exponents only
+			if power < 0 {
+				mark = mark[:1] + "-"
+			}
+			fmt.Fprintf(&out, "%s%0*d", mark, strings.Count(it.literal, "0"), max(power, -power))
 		case it.slot == '.':
 			if place == 0 && places == 0 && whole != "" { // ".##" omits no digits of the whole part
 				emit(0, len(whole))

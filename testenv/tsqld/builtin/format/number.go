@@ -1,6 +1,8 @@
 package format
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -23,6 +25,20 @@ func plainNumber(v types.Value, t types.Type) string {
 // expandExponent prints 1.5e+003 as 1500. It rounds seventeen digits to fifteen, which every float
 // represents exactly.
 func expandExponent(s string) string {
+	if !strings.Contains(s, "e") {
+		return s
+	}
+	digits, isNegative := strings.CutPrefix(expand(s), "-")
+	whole, _, _ := strings.Cut(digits, ".")
+	digits = roundDigits(digits, max(15-len(strings.TrimLeft(whole, "0")), 0))
+	if isNegative {
+		return "-" + digits
+	}
+	return digits
+}
+
+// expand prints 1.5e+003 as 1500.
+func expand(s string) string {
 	mantissa, exp, ok := strings.Cut(s, "e")
 	if !ok {
 		return s
@@ -49,7 +65,7 @@ func expandExponent(s string) string {
 	default:
 		digits = digits[:point] + "." + digits[point:]
 	}
-	return sign + roundDigits(digits, max(15-max(point, 0), 0))
+	return sign + digits
 }
 
 // roundDigits rounds an unsigned plain number to at most n digits after the point, half away from
@@ -163,13 +179,33 @@ func (c *Culture) standardNumber(v types.Value, t types.Type, letter byte, digit
 		return hexNumber(n, t, letter, precision(0)), true
 	case 'E', 'e':
 		return c.number(withSign(scientific(plain, precision(6), letter))), true
-	case 'G', 'g', 'R', 'r':
+	case 'R', 'r': // of floats only
+		return c.number(sign + general(roundTrip(v, t), 17, letter)), t.IsApprox()
+	case 'G', 'g':
+		if t.ID == types.Real {
+			return c.number(sign + general(plain, precision(7), letter)), true
+		}
 		if t.IsApprox() || digits > 0 {
 			return c.number(sign + general(plain, precision(15), letter)), true
 		}
 		return c.number(sign + plain), true
 	}
 	return "", false
+}
+
+// roundTrip returns the unsigned digits of a float or real that read as the same number: 15 or 17,
+// 7 or 9 for a real.
+func roundTrip(v types.Value, t types.Type) string {
+	f, _ := v.(float64)
+	digits, bits := 15, 64
+	if t.ID == types.Real {
+		digits, bits = 7, 32
+	}
+	s := strconv.FormatFloat(math.Abs(f), 'e', digits-1, 64)
+	if same, err := strconv.ParseFloat(s, bits); err != nil || same != math.Abs(f) {
+		s = strconv.FormatFloat(math.Abs(f), 'e', digits+1, 64)
+	}
+	return expand(s)
 }
 
 // standardFormat reads a letter and up to two digits; digits is -1 without them.
@@ -269,7 +305,7 @@ func general(s string, precision int, letter byte) string {
 	if strings.IndexByte(s, '.') >= 0 {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
-	if exp >= precision || exp < -5 {
+	if exp >= precision || exp < -4 {
 		m := scientific(s, precision-1, 'E')
 		mantissa, e, _ := strings.Cut(m, "E")
 		if strings.IndexByte(mantissa, '.') >= 0 {

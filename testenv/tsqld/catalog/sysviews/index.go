@@ -75,11 +75,9 @@ func statsRows(env *Env, add func(row)) {
 		for _, ix := range t.Indexes {
 			add(row{
 				"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID),
-				"auto_created": int64(0), "user_created": int64(0),
 				"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""),
-				"filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0),
-				"has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics",
-				"auto_drop": int64(0)})
+				"filter_definition": orNull(ix.Filter),
+			})
 		}
 	}
 }
@@ -120,18 +118,15 @@ func indexRow(t *catalog.Table, ix *catalog.Index) row {
 		kind, desc = 1, "CLUSTERED"
 	}
 	r := row{
-		"object_id": int64(t.ObjectID), "name": orNull(ix.Name), "index_id": int64(ix.ID), "type": int64(kind),
-		"type_desc": desc, "is_unique": bit(ix.Unique),
-		"data_space_id": int64(1), "ignore_dup_key": bit(ix.IgnoreDups),
-		"is_primary_key":       bit(ix.Key != nil && ix.Key.Primary),
+		"object_id": int64(t.ObjectID), "name": orNull(ix.Name), "index_id": int64(ix.ID),
+		"type": int64(kind), "type_desc": desc, "is_unique": bit(ix.Unique),
+		"ignore_dup_key": bit(ix.IgnoreDups), "is_primary_key": bit(ix.Key != nil && ix.Key.Primary),
 		"is_unique_constraint": bit(ix.Key != nil && !ix.Key.Primary), "fill_factor": int64(ix.FillFactor),
 		"has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter),
 	}
 	maps.Copy(r, row{
-		"is_padded": bit(ix.Padded), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0),
-		"is_ignored_in_optimization": int64(0), "allow_row_locks": bit(!ix.NoRowLocks),
-		"allow_page_locks": bit(!ix.NoPageLocks), "suppress_dup_key_messages": int64(0), "auto_created": int64(0),
-		"optimize_for_sequential_key": bit(ix.Sequential),
+		"is_padded": bit(ix.Padded), "is_disabled": bit(ix.Disabled), "allow_row_locks": bit(!ix.NoRowLocks),
+		"allow_page_locks": bit(!ix.NoPageLocks), "optimize_for_sequential_key": bit(ix.Sequential),
 	})
 	return r
 }

@@ -42,8 +42,7 @@ func schemasRows(env *Env, add func(row)) {
 func viewsRows(_ *Env, v *catalog.View) []row {
 	return []row{
 		{
-			"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0),
-			"ledger_view_type_desc": "NON_LEDGER_VIEW", "is_dropped_ledger_view": int64(0),
+			"with_check_option": bit(v.CheckOption),
 		},
 	}
 }
@@ -184,9 +183,6 @@ func systemModules(context.Context, *Env) ([]row, error) {
 		out = append(out, row{
 			"object_id": int64(e.id), "definition": e.read().view.Text, "uses_ansi_nulls": int64(1),
 			"uses_quoted_identifier": int64(1), "is_schema_bound": int64(0),
-			"uses_database_collation": int64(0), "is_recompiled": int64(0), "null_on_null_input": int64(0),
-			"uses_native_compilation": int64(0),
-			"inline_type":             int64(0), "is_inlineable": int64(0),
 		})
 	}
 	return out, nil
@@ -306,11 +302,7 @@ func modules(env *Env, add func(row)) {
 func moduleRow(env *Env, id int32, m *catalog.Module, o catalog.Object) row {
 	r := row{
 		"object_id": int64(id), "uses_ansi_nulls": bit(m.AnsiNulls),
-		"uses_quoted_identifier": bit(m.QuotedIdentifier),
-		"is_schema_bound":        bit(m.SchemaBound), "uses_database_collation": int64(0),
-		"is_recompiled":           int64(0),
-		"null_on_null_input":      int64(0),
-		"uses_native_compilation": int64(0), "inline_type": int64(0), "is_inlineable": int64(0),
+		"uses_quoted_identifier": bit(m.QuotedIdentifier), "is_schema_bound": bit(m.SchemaBound),
 	}
 	if !m.Encrypted && env.definition(o) {
 		r["definition"] = m.Text
@@ -337,8 +329,7 @@ func parameters(_ context.Context, env *Env) ([]row, error) {
 			"object_id": int64(id), "name": p.Name, "parameter_id": int64(n),
 			"system_type_id": int64(p.Type.SystemTypeID()), "user_type_id": int64(user),
 			"max_length": int64(p.Type.MaxLength()), "precision": int64(p.Type.SysPrecision()),
-			"scale":     int64(p.Type.SysScale()),
-			"is_output": bit(p.Output), "is_readonly": bit(p.ReadOnly), "is_nullable": int64(1),
+			"scale": int64(p.Type.SysScale()), "is_output": bit(p.Output), "is_readonly": bit(p.ReadOnly),
 		}
 		if p.TableTypeID != 0 {
 			r["system_type_id"], r["max_length"] = int64(tableSystemType), int64(-1)

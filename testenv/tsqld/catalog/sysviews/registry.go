@@ -22,7 +22,8 @@ type SystemTable struct {
 	Schema   string
 	Name     string
 	Columns  []types.Column
-	live     bool // rows depend on more than definitions and are computed for each statement
+	values   map[string]types.Value // values of columns in rows that have none
+	live     bool                   // rows depend on more than definitions and are computed for each statement
 	rows     func(ctx context.Context, env *Env) ([]row, error)
 }
 
@@ -36,8 +37,8 @@ type SystemView struct {
 	Shape    catalog.Memo // columns
 }
 
-// row is a row of a system table by column name. A missing value is NULL, or zero in a column that
-// is not nullable.
+// row is a row of a system table by column name. A missing value is that of columns.txt, otherwise
+// NULL, or zero in a column that is not nullable.
 type row map[string]types.Value
 
 // viewFiles contains the system views in T-SQL, and the columns of the system tables: of those that
@@ -226,7 +227,7 @@ func SystemFunction(name string) (text string, ok bool) {
 // declaration is the source form of a system table in this package.
 type declaration struct {
 	name    string // schema.name
-	columns string // "name type, ...": a type followed by '?' is nullable
+	columns string // as in columns.txt
 	live    bool
 	rows    func(ctx context.Context, env *Env) ([]row, error) // nil if the view is always empty
 }
@@ -258,7 +259,7 @@ func readColumns(file string) map[string]string {
 
 // table parses a declaration. It panics on an invalid one; the tests parse all of them.
 func (d declaration) table(e *entry) *SystemTable {
-	t := &SystemTable{ObjectID: e.id, Schema: e.schema, Name: e.name, live: d.live, rows: d.rows}
+	t := &SystemTable{ObjectID: e.id, Schema: e.schema, Name: e.name, values: map[string]types.Value{}, live: d.live, rows: d.rows}
 	depth, start := 0, 0
 	text := d.columns + ","
 	for i := range len(text) {
@@ -269,7 +270,7 @@ func (d declaration) table(e *entry) *SystemTable {
 			depth--
 		case ',':
 			if depth == 0 {
-				t.Columns = append(t.Columns, parseColumn(strings.TrimSpace(text[start:i])))
+				t.addColumn(strings.TrimSpace(text[start:i]))
 				start = i + 1
 			}
 		}
@@ -280,9 +281,15 @@ func (d declaration) table(e *entry) *SystemTable {
 // Empty reports whether the table never has rows.
 func (t *SystemTable) Empty() bool { return t.rows == nil }
 
-// parseColumn parses "name type" or "name type?".
-func parseColumn(s string) types.Column {
+// addColumn adds the column of "name type", "name type?", or one of these and "=value".
+func (t *SystemTable) addColumn(s string) {
 	name, spec, _ := strings.Cut(s, " ")
+	spec, value, ok := strings.Cut(spec, "=")
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		t.values[name] = n
+	} else if ok {
+		t.values[name] = value
+	}
 	spec, nullable := strings.CutSuffix(spec, "?")
 	base, args, _ := strings.Cut(strings.TrimSuffix(spec, ")"), "(")
 	var numbers []int
@@ -295,11 +302,11 @@ func parseColumn(s string) types.Column {
 			numbers = append(numbers, n)
 		}
 	}
-	t, err := types.Named(base, numbers...)
+	typ, err := types.Named(base, numbers...)
 	if err != nil {
 		panic(fmt.Sprintf("sysviews: column %q of a system table: %v", s, err))
 	}
-	return types.Column{Name: name, Type: t, Nullable: nullable}
+	t.Columns = append(t.Columns, types.Column{Name: name, Type: typ, Nullable: nullable})
 }
 
 // bit is the short name of [types.BitOf] in the rows of the views.
@@ -381,7 +388,7 @@ func (t *SystemTable) fill(ctx context.Context, c *store.Conn, name string, rows
 	}
 	insert := t.insertSQL(name)
 	for _, r := range rows {
-		vals, err := t.values(r)
+		vals, err := t.rowValues(r)
 		if err != nil {
 			return err
 		}
@@ -413,14 +420,16 @@ func (t *SystemTable) insertSQL(name string) string {
 	return fmt.Sprintf("INSERT INTO temp.%s VALUES (%s)", store.Quote(name), strings.Join(marks, ", "))
 }
 
-// values returns the values of a row in the order of the columns.
-func (t *SystemTable) values(r row) ([]types.Value, error) {
+// rowValues returns the values of a row in the order of the columns.
+func (t *SystemTable) rowValues(r row) ([]types.Value, error) {
 	vals := make([]types.Value, len(t.Columns))
 	used := 0
 	for i, col := range t.Columns {
 		v, ok := r[col.Name]
 		if ok {
 			used++
+		} else {
+			v = t.values[col.Name]
 		}
 		if v == nil && !col.Nullable {
 			v = zeroValue(col.Type)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"unicode/utf16"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -42,7 +41,7 @@ func databaseServiceObjectivesRows(env *Env, add func(row)) {
 			continue // a user database shows only itself
 		}
 		r := row{
-			"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2",
+			"database_id": int64(d.ID), "service_objective": "GP_Gen5_2",
 			"elastic_pool_name": orNull(d.Options.ElasticPool),
 		}
 		if d.Options.ElasticPool != "" {
@@ -93,23 +92,19 @@ func databaseInfo(d *catalog.Database) row {
 	r := row{
 		"name": d.Name, "database_id": int64(d.ID), "owner_sid": d.OwnerID, "create_date": d.Created,
 		"compatibility_level": int64(o.CompatibilityLevel), "collation_name": o.Collation,
-		"user_access": access, "user_access_desc": accessName, "is_read_only": bit(o.ReadOnly), "state": state,
-		"state_desc":               stateName,
-		"snapshot_isolation_state": snapshot, "snapshot_isolation_state_desc": snapshotName,
+		"user_access": access, "user_access_desc": accessName, "is_read_only": bit(o.ReadOnly),
+		"state": state, "state_desc": stateName, "snapshot_isolation_state": snapshot,
+		"snapshot_isolation_state_desc": snapshotName,
 		"is_read_committed_snapshot_on": bit(o.ReadCommittedSnapshot),
 		"recovery_model":                recoveryModels[d.Recovery()], "recovery_model_desc": d.Recovery(),
 		"page_verify_option": int64(2), "page_verify_option_desc": "CHECKSUM",
 		"is_parameterization_forced": bit(o.Other["PARAMETERIZATION"] == "FORCED"),
 		"is_local_cursor_default":    bit(o.Other["CURSOR_DEFAULT"] == "LOCAL"),
 		"is_ansi_nulls_on":           bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
-		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING",
-		"containment": int64(0), "containment_desc": "NONE",
-		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": guid(d, "broker"),
-		"target_recovery_time_in_seconds": int64(60), "catalog_collation_type": int64(0),
-		"catalog_collation_type_desc": "DATABASE_DEFAULT", "physical_database_name": d.Name,
-		"is_mixed_page_allocation_on":           bit(d.ID <= catalog.DatabaseMSDB && d.ID != catalog.DatabaseTemp),
-		"is_temporal_history_retention_enabled": int64(1),
-		"is_memory_optimized_enabled":           int64(1),
+		"is_trustworthy_on": bit(o.Trustworthy), "delayed_durability": int64(0),
+		"delayed_durability_desc": "DISABLED", "service_broker_guid": guid(d, "broker"),
+		"physical_database_name":      d.Name,
+		"is_mixed_page_allocation_on": bit(d.ID <= catalog.DatabaseMSDB && d.ID != catalog.DatabaseTemp),
 	}
 	switch o.Other["PAGE_VERIFY"] {
 	case "NONE":
@@ -125,11 +120,6 @@ func databaseInfo(d *catalog.Database) row {
 	}
 	for option, col := range optionColumns {
 		r[col] = bit(d.On(option))
-	}
-	for _, col := range strings.Fields("is_in_standby is_cleanly_shutdown is_supplemental_logging_enabled " +
-		"is_fulltext_enabled is_query_store_on is_encrypted is_ledger_on is_change_feed_enabled is_federation_member is_remote_data_archive_enabled " +
-		"is_result_set_caching_on is_accelerated_database_recovery_on is_tempdb_spill_to_remote_store is_stale_page_detection_on is_data_retention_enabled") {
-		r[col] = int64(0)
 	}
 	return r
 }
@@ -202,11 +192,10 @@ func sessions(env *Env, add func(row)) {
 		for col, v := range map[string]types.Value{
 			"login_time": s.LoginTime, "host_name": s.Host, "program_name": s.Program,
 			"client_interface_name": interfaceName(s.Library), "host_process_id": int64(s.PID),
-			"client_version": s.Version >> 28, "security_id": s.SID, "login_name": s.Login,
-			"status": s.Status, "last_request_start_time": s.LastRequestStart,
-			"last_request_end_time": orNull(s.LastRequestEnd), "is_user_process": int64(1),
-			"original_security_id": s.SID, "original_login_name": s.OriginalLogin, "group_id": int64(2),
-			"total_elapsed_time": s.Elapsed, "endpoint_id": int64(4),
+			"client_version": s.Version >> 28, "security_id": s.SID, "login_name": s.Login, "status": s.Status,
+			"last_request_start_time": s.LastRequestStart, "last_request_end_time": orNull(s.LastRequestEnd),
+			"original_security_id": s.SID, "original_login_name": s.OriginalLogin,
+			"total_elapsed_time": s.Elapsed,
 		} {
 			r[col] = v
 		}
@@ -219,10 +208,8 @@ func connections(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		r := row{
 			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime,
-			"net_transport": "TCP", "protocol_type": "TSQL", "protocol_version": s.Version,
-			"endpoint_id": int64(4), "encrypt_option": "FALSE", "auth_scheme": "SQL",
-			"net_packet_size": int64(s.PacketSize), "client_net_address": s.Address,
-			"connection_id": s.ConnectionID,
+			"protocol_version": s.Version, "encrypt_option": "FALSE", "net_packet_size": int64(s.PacketSize),
+			"client_net_address": s.Address, "connection_id": s.ConnectionID,
 		}
 		if s.Encrypted {
 			r["encrypt_option"] = "TRUE"
@@ -239,11 +226,10 @@ func requests(env *Env, add func(row)) {
 		}
 		r := options(s)
 		for col, v := range map[string]types.Value{
-			"start_time": s.LastRequestStart, "status": s.Status, "command": s.Command, "user_id": int64(1),
+			"start_time": s.LastRequestStart, "status": s.Status, "command": s.Command,
 			"connection_id": s.ConnectionID, "blocking_session_id": int64(s.BlockedBy),
 			"wait_type": orNull(s.WaitType), "wait_time": s.WaitTime, "wait_resource": s.WaitResource,
 			"last_wait_type": s.WaitType, "transaction_id": s.TransactionID, "total_elapsed_time": s.Elapsed,
-			"open_resultset_count": int64(1),
 		} {
 			r[col] = v
 		}
@@ -270,8 +256,7 @@ func transactions(env *Env, add func(row)) {
 		add(row{
 			"session_id": int64(s.ID), "transaction_id": s.TransactionID,
 			"transaction_descriptor": binary.LittleEndian.AppendUint64(nil, uint64(s.TransactionID)),
-			"enlist_count":           bit(s.Command != ""), "is_user_transaction": int64(1), "is_local": int64(1),
-			"open_transaction_count": int64(s.OpenTransactions),
+			"enlist_count":           bit(s.Command != ""), "open_transaction_count": int64(s.OpenTransactions),
 		})
 	}
 }
@@ -286,9 +271,8 @@ func lockRows(_ context.Context, env *Env) ([]row, error) {
 	for _, l := range env.Locks {
 		r := row{
 			"resource_type": "DATABASE", "resource_database_id": int64(l.DatabaseID), "request_mode": l.Mode,
-			"request_type": "LOCK", "request_status": "GRANT",
-			"request_reference_count": int64(1), "request_session_id": int64(l.SessionID),
-			"request_owner_type": l.Owner, "resource_associated_entity_id": int64(0),
+			"request_status": "GRANT", "request_session_id": int64(l.SessionID), "request_owner_type": l.Owner,
+			"resource_associated_entity_id": int64(0),
 		}
 		if l.Waiting {
 			r["request_status"] = "WAIT"

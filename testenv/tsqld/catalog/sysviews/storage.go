@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -12,17 +11,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// primaryDataSpace is the row of sys.data_spaces: the only filegroup.
-var primaryDataSpace = row{
-	"name": "PRIMARY", "data_space_id": int64(catalog.DataSpacePrimary), "type": "FG", "type_desc": "ROWS_FILEGROUP",
-	"is_default": int64(1), "is_system": int64(0),
-}
-
 // storageSets returns the system tables about files, filegroups and settings of databases.
 func storageSets() []declaration {
 	return []declaration{
-		{name: "sys.data_spaces", rows: singleRow(func(*Env) row { return primaryDataSpace })},
-		{name: "sys.filegroups", rows: singleRow(filegroupsRow)},
+		{name: "sys.data_spaces", rows: singleRow(constantRow)},
+		{name: "sys.filegroups", rows: singleRow(constantRow)},
 		{name: "sys.database_files", live: true, rows: func(_ context.Context,
 			env *Env) ([]row, error) {
 			return env.files(env.Database), nil
@@ -30,20 +23,13 @@ func storageSets() []declaration {
 		{name: "sys.master_files", live: true, rows: adding(masterFilesRows)},
 		{name: "sys.database_mirroring", rows: eachDatabase(func(*catalog.Database) row { return row{} })},
 		{name: "sys.database_recovery_status", rows: databaseRecoveryStatusRows},
-		{name: "sys.database_filestream_options", rows: eachDatabase(func(*catalog.Database) row { return row{"non_transacted_access_desc": "OFF"} })},
+		{name: "sys.database_filestream_options", rows: eachDatabase(func(*catalog.Database) row { return row{} })},
 		{name: "sys.database_query_store_options", rows: singleRow(databaseQueryStoreOptionsRow)},
 		{name: "sys.database_scoped_configurations", rows: scopedConfigurations},
 		{name: "sys.xml_schema_collections", rows: singleRow(xmlSchemaCollectionsRow)},
 		{name: "sys.stats_columns", rows: adding(statsColumnsRows)},
 		{name: "sys.trigger_events", rows: adding(triggerEventsRows)},
 	}
-}
-
-// filegroupsRow is the row of sys.filegroups.
-func filegroupsRow(*Env) row {
-	r := maps.Clone(primaryDataSpace)
-	r["is_read_only"], r["is_autogrow_all_files"] = int64(0), int64(0)
-	return r
 }
 
 // masterFilesRows are the rows of sys.master_files.
@@ -71,13 +57,6 @@ func databaseRecoveryStatusRows(ctx context.Context, env *Env) ([]row, error) {
 // databaseQueryStoreOptionsRow is the row of sys.database_query_store_options.
 func databaseQueryStoreOptionsRow(*Env) row {
 	return row{
-		"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0),
-		"current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
-		"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000),
-		"stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
-		"query_capture_mode": int64(2), "query_capture_mode_desc": "AUTO", "size_based_cleanup_mode": int64(1),
-		"size_based_cleanup_mode_desc": "AUTO",
-		"wait_stats_capture_mode":      int64(1), "wait_stats_capture_mode_desc": "ON",
 		"actual_state_additional_info": "",
 	}
 }
@@ -85,8 +64,8 @@ func databaseQueryStoreOptionsRow(*Env) row {
 // xmlSchemaCollectionsRow is the row of sys.xml_schema_collections.
 func xmlSchemaCollectionsRow(*Env) row {
 	return row{
-		"xml_collection_id": int64(1), "schema_id": int64(catalog.SchemaSys), "name": "sys",
-		"create_date": int64(catalog.Epoch), "modify_date": int64(catalog.Epoch),
+		"schema_id": int64(catalog.SchemaSys), "create_date": int64(catalog.Epoch),
+		"modify_date": int64(catalog.Epoch),
 	}
 }
 
@@ -112,7 +91,6 @@ func triggerEventsRows(env *Env, add func(row)) {
 				add(row{
 					"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
 					"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
-					"is_trigger_event": int64(1),
 				})
 			}
 		}
@@ -148,8 +126,7 @@ func (env *Env) files(d *catalog.Database) []row {
 	for i, f := range catalog.Files(d, env.Path(d.ID)) {
 		r := row{
 			"file_id": int64(i + 1), "type_desc": "ROWS", "data_space_id": int64(1), "name": f.Name,
-			"physical_name": f.Path, "state": int64(0), "state_desc": "ONLINE",
-			"size": f.Pages, "max_size": int64(-1), "growth": int64(1), "is_read_only": bit(d.Options.ReadOnly),
+			"physical_name": f.Path, "size": f.Pages, "is_read_only": bit(d.Options.ReadOnly),
 		}
 		if f.Log {
 			r["type"], r["type_desc"], r["data_space_id"] = int64(1), "LOG", int64(0)

@@ -30,21 +30,8 @@ func tableSets() []declaration {
 // tablesRows returns the rows of sys.tables for one object.
 func tablesRows(_ *Env, t *catalog.Table) []row {
 	return []row{{
-		"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0),
-		"text_in_row_limit":            int64(0),
-		"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0),
-		"lock_escalation":      int64(t.LockEscalation),
+		"max_column_id_used": int64(t.NextColumnID), "lock_escalation": int64(t.LockEscalation),
 		"lock_escalation_desc": lockEscalations[t.LockEscalation],
-		"is_filetable":         int64(0), "is_memory_optimized": int64(0), "durability": int64(0),
-		"durability_desc": "SCHEMA_AND_DATA",
-		"temporal_type":   int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0),
-		"is_edge":                        int64(0),
-		"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0),
-		"is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
-		"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1),
-		"data_retention_period_unit_desc": "INFINITE",
-		"ledger_type":                     int64(0), "ledger_type_desc": "NON_LEDGER_TABLE",
-		"is_dropped_ledger_table": int64(0),
 	}}
 }
 
@@ -84,8 +71,7 @@ func checkConstraintsRows(env *Env, add func(row)) {
 			r := childRow(&t.Header, catalog.Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: catalog.KindCheck}, c.Created)
 			maps.Copy(r, row{
 				"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
-				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
-				"uses_database_collation": int64(1), "is_system_named": bit(c.System),
+				"parent_column_id": int64(c.ColumnID), "definition": c.Text, "is_system_named": bit(c.System),
 			})
 			add(r)
 		}
@@ -131,12 +117,10 @@ func triggersRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
 			add(row{
-				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
-				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
+				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_id": int64(o.Head().ObjectID),
 				"type": string(catalog.KindTrigger), "type_desc": catalog.KindTrigger.Description(),
-				"create_date": tr.Created, "modify_date": tr.Modified,
-				"is_disabled": bit(tr.Disabled), "is_not_for_replication": bit(tr.NotReplicated),
-				"is_instead_of_trigger": bit(tr.InsteadOf),
+				"create_date": tr.Created, "modify_date": tr.Modified, "is_disabled": bit(tr.Disabled),
+				"is_not_for_replication": bit(tr.NotReplicated), "is_instead_of_trigger": bit(tr.InsteadOf),
 			})
 		}
 	}
@@ -169,11 +153,9 @@ func columnRow(d *catalog.Database, object int32, c *catalog.Column) row {
 	r := typeRow(c.Type, c.UserTypeID)
 	maps.Copy(r, row{
 		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable),
-		"is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()),
-		"is_rowguidcol":  bit(c.RowGUID), "is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil),
-		"is_sparse":     bit(c.Sparse),
-		"is_column_set": int64(0), "is_data_deletion_filter_column": int64(0), "is_dropped_ledger_column": int64(0),
-		"generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
+		"is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()), "is_rowguidcol": bit(c.RowGUID),
+		"is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil),
+		"is_sparse": bit(c.Sparse),
 	})
 	if c.Default != nil {
 		r["default_object_id"] = int64(c.Default.ObjectID)

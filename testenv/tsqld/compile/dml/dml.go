@@ -74,9 +74,9 @@ func newDML(kind string, t target) *plan.DML {
 	return d
 }
 
-// tableTarget resolves the target table of INSERT, OUTPUT INTO and TRUNCATE TABLE. Error 208 for an
-// unknown name; views are not supported.
-func (b *builder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
+// tableTarget resolves the target table of INSERT and OUTPUT INTO, for which it needs the
+// permission INSERT. Error 208 for an unknown name; views are not supported.
+func (b *builder) tableTarget(ts syntax.TableSource) (target, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
 		t := b.LocalTable(ts.Name)
@@ -103,18 +103,18 @@ func (b *builder) tableTarget(ts syntax.TableSource, permission string) (target,
 		}
 		switch o := o.(type) {
 		case *catalog.Table:
-			b.NeedPermission(db, o, permission)
+			b.NeedPermission(db, o, "INSERT")
 			b.NeedDatabase(db.ID)
 			return target{db, o}, nil
 		case *catalog.View:
-			return target{}, mserr.NotSupported("%s into the view %s", permission, o.Name)
+			return target{}, mserr.NotSupported("INSERT into the view %s", o.Name)
 		}
 		if s, err := b.SystemSource(db, ts.Name); s != nil || err != nil {
 			return target{}, mserr.SystemCatalogUpdate()
 		}
 		return target{}, mserr.InvalidObject(ts.Name.String())
 	}
-	return target{}, mserr.NotSupported("%s into this kind of table", permission)
+	return target{}, mserr.NotSupported("INSERT into this kind of table")
 }
 
 // storeValue converts a value for a column and adds the checks that SQLite lacks: the length of
@@ -434,7 +434,7 @@ type outputs struct {
 // emit adds the statements of OUTPUT to a plan whose spool is finished.
 func (o *outputs) emit(b *builder, d *plan.DML) error {
 	if o.into != nil {
-		t, err := b.tableTarget(o.clause.Into, "INSERT")
+		t, err := b.tableTarget(o.clause.Into)
 		if err != nil {
 			return err
 		}
@@ -514,17 +514,4 @@ func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNe
 	r.Query(&tree.Query{Core: &c, Order: q.Order})
 	st, err := r.Statement()
 	return st, need, err
-}
-
-// Truncate compiles TRUNCATE TABLE.
-func Truncate(binder *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
-	b := &builder{Binder: binder}
-	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
-	if err != nil {
-		return d, err
-	}
-	d = newDML("TRUNCATE TABLE", t)
-	d.Apply = []plan.Statement{{SQL: "DELETE FROM " + t.sql()}}
-	d.Needs = b.Needs
-	return d, nil
 }

@@ -85,10 +85,8 @@ func (b *builder) insertColumnsOf(t target, names []syntax.Ident, values int, ex
 
 // given reports whether the statement has values for a column.
 func (ins *insertion) given(c *catalog.Column) bool {
-	for _, x := range ins.listed {
-		if x == c {
-			return true
-		}
+	if slices.Contains(ins.listed, c) {
+		return true
 	}
 	return false
 }
@@ -679,7 +677,7 @@ func InsertRows(binder *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.
 	}
 	if instead != nil && rows.Bulk && !rows.Fire {
 		instead = nil
-		if t, err = b.tableTarget(ts, "INSERT"); err != nil {
+		if t, err = b.tableTarget(ts); err != nil {
 			return d, err
 		}
 	}

@@ -86,7 +86,7 @@ func (b *builder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (t
 			return t, nil, change, err
 		}
 	}
-	t, err = b.tableTarget(ts, "INSERT")
+	t, err = b.tableTarget(ts)
 	return t, nil, nil, err
 }
 

@@ -133,7 +133,7 @@ func (m *modification) mergeTarget(instead map[string]*plan.Instead) error {
 	if hasCheckOption(m.src) {
 		return mserr.NotSupported("MERGE into a view under WITH CHECK OPTION")
 	}
-	base, rid, err := b.rowID(m.src, nil, "")
+	base, rid, err := b.rowID(m.src, nil)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (m *modification) outputInto(
 	if len(sources) != len(m.l.Sources) || !m.matchesOnce(where) {
 		return false
 	}
-	t, err := m.b.tableTarget(clause.Into, "INSERT")
+	t, err := m.b.tableTarget(clause.Into)
 	if err != nil || t.db != nil || t.table.IdentityColumn() != nil || t.checkOutputInto() != nil {
 		return false
 	}

@@ -75,7 +75,7 @@ func (b *builder) modify(
 	if err := transitionTarget(m.src); err != nil {
 		return nil, err
 	}
-	base, rid, err := b.rowID(m.src, columns, permission)
+	base, rid, err := b.rowID(m.src, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -505,7 +505,7 @@ func (m *modification) updateSpooled(
 	if err != nil {
 		return err
 	}
-	assign, yield := sp.assign(d, values, assigned)
+	assign, yield := sp.assign(values, assigned)
 	var check *tree.Node
 	if m.instead == nil && hasCheckOption(m.src) {
 		if check, err = viewCheck(m.src, inserted); err != nil {
@@ -580,7 +580,7 @@ func (m *modification) outputLevel(pseudo ...*tree.Source) *names.Level {
 
 // assign prepares the assignments of UPDATE ... SET @v = x: the expressions to evaluate for each
 // row, and the columns that the row must have.
-func (s *spool) assign(d *plan.DML, values []setting, assigned []scalar.Assignment) (assign []plan.Assign, yield []*tree.Node) {
+func (s *spool) assign(values []setting, assigned []scalar.Assignment) (assign []plan.Assign, yield []*tree.Node) {
 	names := map[string]bool{}
 	for _, a := range assigned {
 		names[catalog.Fold(a.Variable)] = true

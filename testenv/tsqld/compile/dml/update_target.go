@@ -98,7 +98,7 @@ func onlyMatch(l *names.Level, fits func(*tree.Source) bool) (*tree.Source, erro
 // rowID adds the rowid of the table behind a source to the source's columns. The source is a table,
 // or a derived table (view, CTE) that shows the rows of one table unchanged. base is the source of
 // that table. Errors: 270, 4403, 4405, 4406, 4426, 4436.
-func (b *builder) rowID(src *tree.Source, columns []string, permission string) (base *tree.Source, rid *tree.Node, err error) {
+func (b *builder) rowID(src *tree.Source, columns []string) (base *tree.Source, rid *tree.Node, err error) {
 	if src.Base != nil && src.Table != "" {
 		src.Columns = append(src.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true})
 		return src, tree.ColumnNode(src, len(src.Columns)-1), nil
@@ -138,7 +138,7 @@ func (b *builder) rowID(src *tree.Source, columns []string, permission string) (
 		}
 		inner = leaf
 	}
-	base, n, err := b.rowID(inner, names, permission)
+	base, n, err := b.rowID(inner, names)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -55,7 +55,7 @@ func (b *builder) viewTarget(db *catalog.Database, v *catalog.View, columns []sy
 			change.names = append(change.names, syntax.Ident{Name: src.Columns[i].Name})
 		}
 	}
-	base, _, err := b.rowID(src, names, "INSERT")
+	base, _, err := b.rowID(src, names)
 	if err != nil {
 		return target{}, nil, err
 	}
@@ -203,7 +203,7 @@ func CheckOption(binder *bind.Binder, st *syntax.CreateViewStmt) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := b.rowID(src, nil, ""); err != nil && !errors.Is(err, mserr.ViewManyTables("")) {
+	if _, _, err := b.rowID(src, nil); err != nil && !errors.Is(err, mserr.ViewManyTables("")) {
 		return mserr.CheckOptionNotUpdatable()
 	}
 	return nil

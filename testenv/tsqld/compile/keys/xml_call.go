@@ -1,9 +1,7 @@
 package keys
 
 import (
-	"encoding/base64"
 	"strconv"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -178,16 +176,15 @@ func (c *XMLCall) run(m *meter.Meter, x XMLText, text string, values []types.Val
 	case "query":
 		return result.XML()
 	}
+	if c.Result.IsBinary() {
+		if b, ok := result.Bytes(); ok {
+			return types.Convert(b, types.VarBinaryMax, c.Result, types.NoStyle)
+		}
+		return nil, nil
+	}
 	s, ok := result.Text()
 	if !ok {
 		return nil, nil
-	}
-	if c.Result.IsBinary() {
-		b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
-		if err != nil {
-			return nil, nil
-		}
-		return types.Convert(b, types.VarBinaryMax, c.Result, types.NoStyle)
 	}
 	from := types.NVarCharMax
 	if len(s) <= maxValueText {

@@ -290,9 +290,9 @@ func (r *Renderer) set(q *tree.Query) {
 		r.WriteByte(')')
 		return
 	}
-	r.operand(q.Set.X, q.Set.Op == "UNION ALL", q.Set.Op, true)
+	r.operand(q.Set.X, q.Set.Op == "UNION ALL", true)
 	r.WriteString(" " + q.Set.Op + " ")
-	r.operand(q.Set.Y, q.Set.Op == "UNION ALL", q.Set.Op, false)
+	r.operand(q.Set.Y, q.Set.Op == "UNION ALL", false)
 }
 
 // markFields adds the trait of columns to result columns, so that the renderer does not write them
@@ -324,7 +324,7 @@ func chainLength(q *tree.Query) int {
 // operand writes an operand of a set operation. Texts get their collation where rows are compared.
 // A SELECT with a RIGHT or FULL JOIN is wrapped with a LIMIT: if SQLite flattens a UNION ALL that
 // contains one, conditions of the other operands hold where they are unknown.
-func (r *Renderer) operand(q *tree.Query, all bool, op string, isLeft bool) {
+func (r *Renderer) operand(q *tree.Query, all, isLeft bool) {
 	simple := q.Document == tree.DocumentNone && !q.Percent && !q.Ties && q.Limit == nil && q.Offset == nil &&
 		len(q.Order) == 0
 	if simple && q.Set != nil && isLeft && all && q.Set.Op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
@@ -370,7 +370,7 @@ func (r *Renderer) recursive(q *tree.Query) {
 		r.WriteString(tree.ColumnName(i) + ", ")
 	}
 	r.WriteString(tree.LevelColumn + ") AS (")
-	r.operand(rec.Anchor, true, "UNION ALL", true)
+	r.operand(rec.Anchor, true, true)
 	for _, s := range rec.Steps {
 		r.WriteString(" UNION ALL ")
 		r.Query(s)

@@ -97,7 +97,7 @@ func pruneBranches(q *tree.Query, src *tree.Source, conds []*tree.Node) (left *t
 	}
 	if q.Core != nil {
 		for _, n := range conds {
-			if outcomesOf(q.Core, n, src)&canBeTrue == 0 {
+			if outcomesOf(q.Core, n)&canBeTrue == 0 {
 				return q, false
 			}
 		}
@@ -134,22 +134,22 @@ func pruneBranches(q *tree.Query, src *tree.Source, conds []*tree.Node) (left *t
 
 // outcomesOf returns the possible results of a condition on src for the rows of the SELECT behind
 // src. The result may include impossible results, but never omits a possible one.
-func outcomesOf(c *tree.Core, n *tree.Node, src *tree.Source) outcomes {
+func outcomesOf(c *tree.Core, n *tree.Node) outcomes {
 	switch n.Op {
 	case tree.OpAnd:
 		all := canBeTrue
 		for _, a := range n.Args {
-			all = andOutcomes(all, outcomesOf(c, a, src))
+			all = andOutcomes(all, outcomesOf(c, a))
 		}
 		return all
 	case tree.OpOr:
 		all := canBeTrue
 		for _, a := range n.Args { // x OR y is NOT (NOT x AND NOT y)
-			all = andOutcomes(all, notOutcomes(outcomesOf(c, a, src)))
+			all = andOutcomes(all, notOutcomes(outcomesOf(c, a)))
 		}
 		return notOutcomes(all)
 	case tree.OpNot:
-		return notOutcomes(outcomesOf(c, n.Args[0], src))
+		return notOutcomes(outcomesOf(c, n.Args[0]))
 	}
 	n = n.Replace(func(x *tree.Node) *tree.Node {
 		if x.Op != tree.OpCol {

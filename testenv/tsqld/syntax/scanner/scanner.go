@@ -53,10 +53,10 @@ func (s *Scanner) Pos() syntax.Pos {
 	return syntax.Pos{Line: s.line, Column: int32(s.off-s.lineStart) + 1, Offset: int32(s.off)}
 }
 
-// peek returns the byte n places ahead, or 0 after the end.
-func (s *Scanner) peek(n int) byte {
-	if s.off+n < len(s.src) {
-		return s.src[s.off+n]
+// peek returns the byte after the next one, or 0 after the end.
+func (s *Scanner) peek() byte {
+	if s.off+1 < len(s.src) {
+		return s.src[s.off+1]
 	}
 	return 0
 }
@@ -79,7 +79,7 @@ func (s *Scanner) skip() *mserr.Error {
 		switch {
 		case c <= ' ':
 			s.advance(s.off + 1)
-		case c == '-' && s.peek(1) == '-':
+		case c == '-' && s.peek() == '-':
 			// A carriage return alone ends the comment, too:
 			// https://learn.microsoft.com/sql/t-sql/language-elements/comment-transact-sql
 			n := strings.IndexAny(s.src[s.off:], "\r\n")
@@ -87,7 +87,7 @@ func (s *Scanner) skip() *mserr.Error {
 				n = len(s.src) - s.off
 			}
 			s.off += n
-		case c == '/' && s.peek(1) == '*':
+		case c == '/' && s.peek() == '*':
 			at, depth := s.line, 1
 			i := s.off + 2
 			for ; depth > 0; i++ {
@@ -126,7 +126,7 @@ func (s *Scanner) next(t *Token) *mserr.Error {
 	case c == '\'':
 		t.Kind = String
 		return s.text(t, '\'')
-	case (c == 'N' || c == 'n') && s.peek(1) == '\'':
+	case (c == 'N' || c == 'n') && s.peek() == '\'':
 		s.off++
 		t.Kind = NString
 		return s.text(t, '\'')
@@ -139,13 +139,13 @@ func (s *Scanner) next(t *Token) *mserr.Error {
 	case c == '[':
 		t.Kind = Quoted
 		return s.text(t, ']')
-	case c == '0' && (s.peek(1) == 'x' || s.peek(1) == 'X'):
+	case c == '0' && (s.peek() == 'x' || s.peek() == 'X'):
 		s.binary(t)
-	case isDigit(c), c == '.' && isDigit(s.peek(1)):
+	case isDigit(c), c == '.' && isDigit(s.peek()):
 		s.number(t)
 	case c == '@':
 		t.Kind = Variable
-		if s.peek(1) == '@' {
+		if s.peek() == '@' {
 			t.Kind = Global
 		}
 		err := s.word(t)
@@ -154,7 +154,7 @@ func (s *Scanner) next(t *Token) *mserr.Error {
 		}
 		return err
 	case c == '$':
-		n := s.peek(1)
+		n := s.peek()
 		if isWordStart(rune(n)) {
 			t.Kind = Pseudo
 			return s.word(t)

@@ -92,8 +92,8 @@ func (r *Reader) colMetadata() {
 	for i := range m.cols {
 		c := &m.cols[i]
 		user := r.userType()
-		flags := r.flags(c)
-		r.typeInfo(c, user, flags)
+		r.flags(c)
+		r.typeInfo(c, user)
 		switch c.Type {
 		case typeText, typeNText, typeImage:
 			c.Table = r.tableName(d, r.wide())
@@ -115,17 +115,16 @@ func (r *Reader) userType() uint32 {
 }
 
 // flags reads the flags of a column.
-func (r *Reader) flags(c *Column) uint16 {
+func (r *Reader) flags(c *Column) {
 	flags := r.d.u16()
 	if flags&^flagsAllowed != 0 || flags&flagUpdate == flagUpdate {
 		r.d.fail("a column with flags %#04x", flags)
 	}
 	c.Nullable = flags&(flagNullable|flagUnknown) != 0
-	return flags
 }
 
 // typeInfo reads a TYPE_INFO.
-func (r *Reader) typeInfo(c *Column, user uint32, flags uint16) {
+func (r *Reader) typeInfo(c *Column, user uint32) {
 	d := &r.d
 	c.Type = d.u8()
 	if c.Size = fixedSizes[c.Type]; c.Size != 0 {
@@ -266,9 +265,9 @@ func (r *Reader) returnValue() {
 		d.fail("a return value with status %#02x", status)
 	}
 	user := r.userType()
-	flags := r.flags(&c)
+	r.flags(&c)
 	c.Nullable = true
-	r.typeInfo(&c, user, flags)
+	r.typeInfo(&c, user)
 	raw, null := r.value(&c)
 	if r.OnReturn != nil {
 		r.OnReturn(c, c.decode(raw, null))

@@ -35,44 +35,42 @@ var columns = output.Columns([]output.Column[output.Agent]{
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("agent", "Show and probe agents", command.List(&a.Printer, columns, &cobra.Command{
 		Use: "status", Short: "List the agents with their latest terms and claimed tasks", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Agents(cmd.Context())
-				if err != nil {
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := store.Agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views := make([]output.Agent, 0, len(list))
+			for _, s := range list {
+				views = append(views, output.Agent{
+					ID:                   s.AgentID,
+					Host:                 s.Host,
+					Version:              s.Version,
+					MaxConcurrentTargets: s.MaxConcurrentTargets,
+					Term:                 int64(s.Term),
+					StartedAt:            s.StartedAt,
+					ExpiresAt:            s.ExpiresAt,
+					EndedAt:              output.Optional(s.EndedAt),
+					EndReason:            s.EndReason,
+					Live:                 s.Live,
+					HeldTasks:            s.Tasks,
+					Engine:               s.Engine,
+					ZoneData:             s.ZoneData,
+				})
+			}
+			if err := a.WarnPause(cmd.Context(), store); err != nil {
+				return err
+			}
+			if err := warnOfSkippedPasses(cmd.Context(), &a.Printer, store); err != nil {
+				return err
+			}
+			if found, advice := controldb.EngineNotice(list); found != "" {
+				if err := a.Warn([]string{output.OneLine(found + ": " + controldb.EngineEffect + ". " + advice)}); err != nil {
 					return err
 				}
-				views := make([]output.Agent, 0, len(list))
-				for _, s := range list {
-					views = append(views, output.Agent{
-						ID:                   s.AgentID,
-						Host:                 s.Host,
-						Version:              s.Version,
-						MaxConcurrentTargets: s.MaxConcurrentTargets,
-						Term:                 int64(s.Term),
-						StartedAt:            s.StartedAt,
-						ExpiresAt:            s.ExpiresAt,
-						EndedAt:              output.Optional(s.EndedAt),
-						EndReason:            s.EndReason,
-						Live:                 s.Live,
-						HeldTasks:            s.Tasks,
-						Engine:               s.Engine,
-						ZoneData:             s.ZoneData,
-					})
-				}
-				if err := a.WarnPause(cmd.Context(), store); err != nil {
-					return err
-				}
-				if err := warnOfSkippedPasses(cmd.Context(), &a.Printer, store); err != nil {
-					return err
-				}
-				if found, advice := controldb.EngineNotice(list); found != "" {
-					if err := a.Warn([]string{output.OneLine(found + ": " + controldb.EngineEffect + ". " + advice)}); err != nil {
-						return err
-					}
-				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+			}
+			return output.List(&a.Printer, views, columns)
+		}),
 	}), a.Prints(output.AgentProbe{}, newProbeCommand(a)))
 }
 

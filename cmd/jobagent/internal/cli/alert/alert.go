@@ -72,11 +72,7 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 				if err != nil {
 					return err
 				}
-				views := make([]output.Alert, 0, len(list))
-				for _, one := range list {
-					views = append(views, viewAlert(one))
-				}
-				return output.List(&a.Printer, views, columns)
+				return output.List(&a.Printer, output.Each(list, viewAlert), columns)
 			})
 		},
 	}
@@ -326,8 +322,8 @@ func await(ctx context.Context, store *controldb.Store, id uuid.UUID, deadline t
 func viewAlert(v alerting.Alert) output.Alert {
 	return output.Alert{
 		ID: v.ID, Rule: v.Rule, Condition: string(v.Condition), Severity: v.Severity, State: string(v.State), SubjectKind: v.SubjectKind,
-		Subject: v.Subject, JobID: optionalID(v.JobID), JobName: v.JobName, Schedule: v.Schedule, AgentID: optionalID(v.AgentID),
-		ExecutionID: optionalID(v.JobExecutionID), Occurrences: v.Occurrences, FirstAt: v.FirstAt, LastAt: v.LastAt, RaisedAt: v.RaisedAt,
+		Subject: v.Subject, JobID: output.OptionalID(v.JobID), JobName: v.JobName, Schedule: v.Schedule, AgentID: output.OptionalID(v.AgentID),
+		ExecutionID: output.OptionalID(v.JobExecutionID), Occurrences: v.Occurrences, FirstAt: v.FirstAt, LastAt: v.LastAt, RaisedAt: v.RaisedAt,
 		Title: v.Title, Message: v.Message, AcknowledgedAt: output.Optional(v.AcknowledgedAt), AcknowledgedBy: v.AcknowledgedBy,
 		AcknowledgeNote: v.AcknowledgeNote, ResolvedAt: output.Optional(v.ResolvedAt), ResolveReason: v.ResolveReason,
 		NextAt: output.Optional(v.NextNotificationAt), NotifiedAt: output.Optional(v.NotifiedAt), Notifications: v.Notifications,
@@ -346,17 +342,5 @@ func viewDelivery(d alerting.Delivery) output.AlertDelivery {
 
 // viewDeliveries converts deliveries for -o json.
 func viewDeliveries(list []alerting.Delivery) []output.AlertDelivery {
-	views := make([]output.AlertDelivery, 0, len(list))
-	for _, d := range list {
-		views = append(views, viewDelivery(d))
-	}
-	return views
-}
-
-// optionalID returns nil for no ID.
-func optionalID(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
+	return output.Each(list, viewDelivery)
 }

@@ -87,33 +87,31 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 	var enabled bool
 	cmd := &cobra.Command{
 		Use: "update CHANNEL", Short: "Change a channel; what is not given stays", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := alerting.On(store).Channels(cmd.Context(), args[0])
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			list, err := alerting.On(store).Channels(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if len(list) == 0 {
+				return exit.With(exit.CodeNotFound, fmt.Errorf("the channel %q does not exist; jobagent alert channel list lists all channels", args[0]))
+			}
+			var text *string
+			if cmd.Flags().Changed("definition") {
+				read, err := readDefinition(&a.Settings, list[0].Type, definition)
 				if err != nil {
 					return err
 				}
-				if len(list) == 0 {
-					return exit.With(exit.CodeNotFound, fmt.Errorf("the channel %q does not exist; jobagent alert channel list lists all channels", args[0]))
-				}
-				var text *string
-				if cmd.Flags().Changed("definition") {
-					read, err := readDefinition(&a.Settings, list[0].Type, definition)
-					if err != nil {
-						return err
-					}
-					text = &read
-				}
-				var on *bool
-				if cmd.Flags().Changed("enabled") {
-					on = &enabled
-				}
-				if err := alerting.On(store).UpdateChannel(cmd.Context(), args[0], text, on); err != nil {
-					return err
-				}
-				return a.Done(output.AlertChannelName{Name: args[0]}, "changed the channel %s", args[0])
-			})
-		},
+				text = &read
+			}
+			var on *bool
+			if cmd.Flags().Changed("enabled") {
+				on = &enabled
+			}
+			if err := alerting.On(store).UpdateChannel(cmd.Context(), args[0], text, on); err != nil {
+				return err
+			}
+			return a.Done(output.AlertChannelName{Name: args[0]}, "changed the channel %s", args[0])
+		}),
 	}
 	cmd.Flags().StringVar(&definition, "definition", "", "JSON object, or @FILE")
 	cmd.Flags().BoolVar(&enabled, "enabled", true, "whether anything is sent")
@@ -123,17 +121,15 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 func newDeleteChannelCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete CHANNEL", Short: "Delete a channel that no rule uses", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the channel %s", args[0])); err != nil {
-					return err
-				}
-				if err := alerting.On(store).DeleteChannel(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.AlertChannelName{Name: args[0]}, "deleted the channel %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the channel %s", args[0])); err != nil {
+				return err
+			}
+			if err := alerting.On(store).DeleteChannel(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.AlertChannelName{Name: args[0]}, "deleted the channel %s", args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd
@@ -142,22 +138,20 @@ func newDeleteChannelCommand(a *connect.App) *cobra.Command {
 func newListChannelsCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, channelColumns, &cobra.Command{
 		Use: "list", Short: "List the channels", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := alerting.On(store).Channels(cmd.Context(), "")
-				if err != nil {
-					return err
-				}
-				views := make([]output.AlertChannel, 0, len(list))
-				for _, c := range list {
-					views = append(views, output.AlertChannel{
-						Name: c.Name, Type: c.Type, Definition: json.RawMessage(c.Definition), NeedsSecrets: c.NeedsSecrets, Enabled: c.Enabled,
-						UpdatedAt: c.UpdatedAt,
-					})
-				}
-				return output.List(&a.Printer, views, channelColumns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := alerting.On(store).Channels(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			views := make([]output.AlertChannel, 0, len(list))
+			for _, c := range list {
+				views = append(views, output.AlertChannel{
+					Name: c.Name, Type: c.Type, Definition: json.RawMessage(c.Definition), NeedsSecrets: c.NeedsSecrets, Enabled: c.Enabled,
+					UpdatedAt: c.UpdatedAt,
+				})
+			}
+			return output.List(&a.Printer, views, channelColumns)
+		}),
 	})
 }
 

@@ -84,15 +84,13 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			"  jobagent alert rule add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call\n" +
 			"  jobagent alert rule add bake RolloutBakeEnds --seconds 10m --channel on-call\n" +
 			"  jobagent alert rule add fleet TargetsChanged --percent-changed 5 --groups 'tenants*' --channel on-call",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				err := alerting.On(store).AddRule(cmd.Context(), args[0], alerting.Condition(args[1]), f.change(cmd))
-				if err != nil {
-					return err
-				}
-				return a.Done(output.AlertName{Name: args[0]}, "added the rule %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			err := alerting.On(store).AddRule(cmd.Context(), args[0], alerting.Condition(args[1]), f.change(cmd))
+			if err != nil {
+				return err
+			}
+			return a.Done(output.AlertName{Name: args[0]}, "added the rule %s", args[0])
+		}),
 	}
 	f.add(cmd)
 	return cmd
@@ -102,14 +100,12 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f ruleFlags
 	cmd := &cobra.Command{
 		Use: "update RULE", Short: "Change a rule; what is not given stays", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := alerting.On(store).UpdateRule(cmd.Context(), args[0], f.change(cmd)); err != nil {
-					return err
-				}
-				return a.Done(output.AlertName{Name: args[0]}, "changed the rule %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := alerting.On(store).UpdateRule(cmd.Context(), args[0], f.change(cmd)); err != nil {
+				return err
+			}
+			return a.Done(output.AlertName{Name: args[0]}, "changed the rule %s", args[0])
+		}),
 	}
 	f.add(cmd)
 	return cmd
@@ -118,17 +114,15 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete RULE", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the rule %s; what it has raised is resolved", args[0])); err != nil {
-					return err
-				}
-				if err := alerting.On(store).DeleteRule(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.AlertName{Name: args[0]}, "deleted the rule %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the rule %s; what it has raised is resolved", args[0])); err != nil {
+				return err
+			}
+			if err := alerting.On(store).DeleteRule(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.AlertName{Name: args[0]}, "deleted the rule %s", args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd
@@ -137,23 +131,21 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 func newRulesCommand(a *connect.App, use string) *cobra.Command {
 	return command.List(&a.Printer, ruleColumns, &cobra.Command{
 		Use: use, Short: "List the rules", Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := alerting.On(store).Rules(cmd.Context(), strings.Join(args, ""))
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			list, err := alerting.On(store).Rules(cmd.Context(), strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			views := make([]output.AlertRule, 0, len(list))
+			for _, r := range list {
+				v, err := viewRule(r)
 				if err != nil {
 					return err
 				}
-				views := make([]output.AlertRule, 0, len(list))
-				for _, r := range list {
-					v, err := viewRule(r)
-					if err != nil {
-						return err
-					}
-					views = append(views, v)
-				}
-				return output.List(&a.Printer, views, ruleColumns)
-			})
-		},
+				views = append(views, v)
+			}
+			return output.List(&a.Printer, views, ruleColumns)
+		}),
 	})
 }
 

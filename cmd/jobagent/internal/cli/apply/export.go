@@ -2,7 +2,6 @@ package apply
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -78,10 +77,7 @@ func runExport(cmd *cobra.Command, p *output.Printer, store *controldb.Store, op
 		return exportTree(cmd, p, list, opts)
 	}
 	if p.Format == output.FormatJSON || p.Structured() && p.Format != output.FormatYAML {
-		docs := make([]json.RawMessage, 0, len(list))
-		for _, o := range list {
-			docs = append(docs, manifest.JSONDocument(o))
-		}
+		docs := output.Each(list, manifest.JSONDocument)
 		return p.Emit(docs, nil)
 	}
 	w := bufio.NewWriter(p.Stdout)

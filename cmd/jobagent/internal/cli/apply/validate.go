@@ -118,10 +118,9 @@ func scriptNotes(set manifest.Set) (notes []output.FileFault) {
 }
 
 func fileFaults(list []manifest.Fault) []output.FileFault {
-	out := make([]output.FileFault, 0, len(list))
-	for _, f := range list {
-		out = append(out, output.FileFault{File: f.File, Line: f.Line, Column: f.Column, Path: f.Path, Message: f.Message})
-	}
+	out := output.Each(list, func(f manifest.Fault) output.FileFault {
+		return output.FileFault{File: f.File, Line: f.Line, Column: f.Column, Path: f.Path, Message: f.Message}
+	})
 	return out
 }
 

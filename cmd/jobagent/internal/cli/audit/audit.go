@@ -95,11 +95,7 @@ func list(cmd *cobra.Command, p *output.Printer, store *controldb.Store, f contr
 	if err != nil {
 		return err
 	}
-	views := make([]output.AuditEntry, 0, len(entries))
-	for _, e := range entries {
-		views = append(views, view(e))
-	}
-	return output.List(p, views, columns)
+	return output.List(p, output.Each(entries, view), columns)
 }
 
 // view converts an entry for -o json.

@@ -131,11 +131,7 @@ func newListCommand(p *output.Printer) *cobra.Command {
 				return err
 			}
 			slices.SortFunc(f.Contexts, func(x, y contexts.Context) int { return strings.Compare(x.Name, y.Name) })
-			views := make([]output.Context, 0, len(f.Contexts))
-			for _, c := range f.Contexts {
-				views = append(views, view(c, f.Current))
-			}
-			return output.List(p, views, listing)
+			return output.List(p, output.Each(f.Contexts, func(c contexts.Context) output.Context { return view(c, f.Current) }), listing)
 		},
 	})
 }

@@ -272,10 +272,7 @@ must have no rights on the control database.`,
 			if err != nil {
 				return exit.Usagef("%w", err)
 			}
-			views := make([]output.GrantSection, 0, len(sections))
-			for _, s := range sections {
-				views = append(views, output.GrantSection(s))
-			}
+			views := output.Each(sections, func(s deploy.GrantSection) output.GrantSection { return output.GrantSection(s) })
 			return p.Emit(views, func(w io.Writer) error {
 				for i, s := range sections {
 					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {

@@ -86,10 +86,7 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 
 // emitFindings prints all findings as a table, and then the remedy of each warning and error.
 func emitFindings(p *output.Printer, found []doctor.Finding) error {
-	views := make([]output.Finding, 0, len(found))
-	for _, f := range found {
-		views = append(views, output.NewFinding(f))
-	}
+	views := output.Each(found, output.NewFinding)
 	if err := output.List(p, views, columns); err != nil || !p.Text() {
 		return err
 	}

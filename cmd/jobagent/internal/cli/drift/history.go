@@ -110,21 +110,19 @@ func newBaselinesCommand(a *connect.App) *cobra.Command {
 		Use: "list", Short: "List the baselines", Args: cobra.NoArgs,
 		Long:    "List the baselines, with the database from which each was taken. A baseline has a row for each options with which its\ndatabase had been read.",
 		Example: "  jobagent drift baseline list",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := drifts.On(store).Baselines(cmd.Context())
-				if err != nil {
-					return err
-				}
-				views := make([]output.DriftBaseline, 0, len(list))
-				for _, b := range list {
-					views = append(views, output.DriftBaseline{
-						Name: b.Name, Options: b.Options, Fingerprint: hex.EncodeToString(b.Fingerprint), Objects: b.Objects, Source: b.Source, Set: b.Set, By: b.By,
-					})
-				}
-				return output.List(&a.Printer, views, baselineColumns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := drifts.On(store).Baselines(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views := make([]output.DriftBaseline, 0, len(list))
+			for _, b := range list {
+				views = append(views, output.DriftBaseline{
+					Name: b.Name, Options: b.Options, Fingerprint: hex.EncodeToString(b.Fingerprint), Objects: b.Objects, Source: b.Source, Set: b.Set, By: b.By,
+				})
+			}
+			return output.List(&a.Printer, views, baselineColumns)
+		}),
 	})
 }
 
@@ -157,13 +155,11 @@ func newDeleteBaselineCommand(a *connect.App) *cobra.Command {
 		Use: "delete BASELINE", Short: "Delete a baseline", Args: cobra.ExactArgs(1),
 		Long:    "Delete a baseline. Steps that name it fail from then on.",
 		Example: "  jobagent drift baseline delete release-7",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := drifts.On(store).DeleteBaseline(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.BaselineName{Name: args[0]}, "deleted the baseline %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := drifts.On(store).DeleteBaseline(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.BaselineName{Name: args[0]}, "deleted the baseline %s", args[0])
+		}),
 	}
 }

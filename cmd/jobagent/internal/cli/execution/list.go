@@ -236,10 +236,7 @@ func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery,
 			return nil, false, err
 		}
 	}
-	ids := make([]uuid.UUID, 0, len(list))
-	for _, r := range list {
-		ids = append(ids, r.ID)
-	}
+	ids := output.Each(list, func(r controldb.Run) uuid.UUID { return r.ID })
 	counts, err := store.CountTargets(ctx, ids)
 	if err != nil {
 		return nil, false, err

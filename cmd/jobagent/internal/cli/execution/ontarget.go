@@ -62,11 +62,7 @@ func listOnTarget(cmd *cobra.Command, a *connect.App, name string, f listFlags) 
 		if err != nil {
 			return err
 		}
-		views := make([]output.Execution, 0, len(list))
-		for _, r := range list {
-			views = append(views, viewOnTarget(r))
-		}
-		return output.List(&a.Printer, views, onTargetColumns)
+		return output.List(&a.Printer, output.Each(list, viewOnTarget), onTargetColumns)
 	})
 }
 

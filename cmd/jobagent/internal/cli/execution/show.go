@@ -344,10 +344,9 @@ var stepColumns = output.Columns([]output.Column[shownStep]{
 
 // steps prints the steps that have begun.
 func (p *runPrinter) steps(steps []controldb.RunStep) {
-	list := make([]shownStep, 0, len(steps))
-	for _, s := range steps {
-		list = append(list, shownStep{ID: s.StepID, Name: s.Name, State: s.Lifecycle, Duration: p.duration(s.StartTime, s.EndTime), Targets: countText(s.Counts())})
-	}
+	list := output.Each(steps, func(s controldb.RunStep) shownStep {
+		return shownStep{ID: s.StepID, Name: s.Name, State: s.Lifecycle, Duration: p.duration(s.StartTime, s.EndTime), Targets: countText(s.Counts())}
+	})
 	if len(list) > 0 {
 		p.b.WriteByte('\n')
 		output.WriteTable(&p.b, list, stepColumns, p.width, p.paint)
@@ -450,7 +449,7 @@ func (p *runPrinter) viewTarget(t controldb.RunTarget) shownTarget {
 	}
 	switch {
 	case t.Lifecycle == jobs.Succeeded:
-		v.Message = output.Said(runs.Remark(t.Lifecycle, t.LastMessage))
+		v.Message = output.Said(controldb.Remark(t.Lifecycle, t.LastMessage))
 	case t.OutcomeUnknown:
 		v.Message = strings.TrimSpace("outcome unknown: " + t.LastMessage)
 	case t.Lifecycle == jobs.WaitingForRetry && !t.NextAttempt.IsZero():

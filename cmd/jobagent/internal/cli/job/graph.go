@@ -24,31 +24,29 @@ func newGraphCommand(a *connect.App) *cobra.Command {
 A job that starts after several others is shown below each of them, and what it starts only once. With JOB, only the
 jobs that lead to it and that follow from it. --as mermaid prints a diagram for Markdown.`,
 		Example: "  jobagent job graph\n  jobagent job graph report --as mermaid",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				name := ""
-				if len(args) > 0 {
-					job, err := lookup.Job(cmd.Context(), store, args[0])
-					if err != nil {
-						return err
-					}
-					name = job.Name
-				}
-				list, err := triggers.On(store).Triggers(cmd.Context(), "")
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			name := ""
+			if len(args) > 0 {
+				job, err := lookup.Job(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
 				}
-				g := newGraph(triggerViews(list), name)
-				return a.Emit(g, func(w io.Writer) error {
-					text := tree(g)
-					if form == "mermaid" {
-						text = mermaid(g)
-					}
-					_, err := io.WriteString(w, text)
-					return err
-				})
+				name = job.Name
+			}
+			list, err := triggers.On(store).Triggers(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			g := newGraph(triggerViews(list), name)
+			return a.Emit(g, func(w io.Writer) error {
+				text := tree(g)
+				if form == "mermaid" {
+					text = mermaid(g)
+				}
+				_, err := io.WriteString(w, text)
+				return err
 			})
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&form, "as", "tree", "tree, or mermaid: a diagram for Markdown")
 	return cmd

@@ -127,71 +127,63 @@ func newListCommand(a *connect.App) *cobra.Command {
 		Long: `List all jobs. SCHEDULES describes the schedule of the job's own definition, if it has one, and counts
 its named schedules; "jobagent schedule list" lists them. A job with none runs when it is started.
 NEXT RUN is the next instant of all its schedules that start runs (UTC).`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Jobs(cmd.Context(), "")
-				if err != nil {
-					return err
-				}
-				plans, err := store.JobPlans(cmd.Context(), "")
-				if err != nil {
-					return err
-				}
-				byJob := make(map[string]controldb.JobPlan, len(plans))
-				for _, p := range plans {
-					byJob[p.JobName] = p
-				}
-				views := make([]output.Job, 0, len(list))
-				for _, j := range list {
-					views = append(views, viewPlan(viewJob(j), byJob[j.Name]))
-				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := store.Jobs(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			plans, err := store.JobPlans(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			byJob := make(map[string]controldb.JobPlan, len(plans))
+			for _, p := range plans {
+				byJob[p.JobName] = p
+			}
+			return output.List(&a.Printer, output.Each(list, func(j controldb.Job) output.Job { return viewPlan(viewJob(j), byJob[j.Name]) }), columns)
+		}),
 	})
 }
 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show JOB", Short: "Show a job with its steps", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				job, err := lookup.Job(cmd.Context(), store, args[0])
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			job, err := lookup.Job(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+			if err != nil {
+				return err
+			}
+			plans, err := store.JobPlans(cmd.Context(), job.Name)
+			if err != nil {
+				return err
+			}
+			detail, err := store.JobDetail(cmd.Context(), job.Name)
+			if err != nil {
+				return err
+			}
+			v := viewJob(job)
+			if v.Parameters, err = viewParameters(detail.Parameters); err != nil {
+				return err
+			}
+			for _, p := range plans {
+				v = viewPlan(v, p)
+			}
+			if detail.RolloutPlan != "" {
+				plan, err := store.JobRolloutPlan(cmd.Context(), job.Name)
 				if err != nil {
 					return err
 				}
-				steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
-				if err != nil {
-					return err
-				}
-				plans, err := store.JobPlans(cmd.Context(), job.Name)
-				if err != nil {
-					return err
-				}
-				detail, err := store.JobDetail(cmd.Context(), job.Name)
-				if err != nil {
-					return err
-				}
-				v := viewJob(job)
-				if v.Parameters, err = viewParameters(detail.Parameters); err != nil {
-					return err
-				}
-				for _, p := range plans {
-					v = viewPlan(v, p)
-				}
-				if detail.RolloutPlan != "" {
-					plan, err := store.JobRolloutPlan(cmd.Context(), job.Name)
-					if err != nil {
-						return err
-					}
-					v.Rollout = plan.Description
-				}
-				for _, s := range steps {
-					v.Steps = append(v.Steps, output.NewStep(s))
-				}
-				return a.Emit(v, func(w io.Writer) error { return printJob(w, v) })
-			})
-		},
+				v.Rollout = plan.Description
+			}
+			for _, s := range steps {
+				v.Steps = append(v.Steps, output.NewStep(s))
+			}
+			return a.Emit(v, func(w io.Writer) error { return printJob(w, v) })
+		}),
 	}
 }
 
@@ -330,32 +322,30 @@ func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
 		Use: use + " JOB", Short: strings.ToUpper(use[:1]) + use[1:] + " the schedule of a job's own definition", Args: cobra.ExactArgs(1),
 		Long: strings.ToUpper(use[:1]) + use[1:] + ` the schedule of a job's own definition, as jobagent job update JOB --enabled=` + strconv.FormatBool(enabled) + ` does. Runs that were
 started, and named schedules (jobagent schedule ` + use + `), do not depend on it.` + once,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				job, err := lookup.Job(cmd.Context(), store, args[0])
-				switch {
-				case err != nil:
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			job, err := lookup.Job(cmd.Context(), store, args[0])
+			switch {
+			case err != nil:
+				return err
+			case enabled:
+				err = lookup.OwnSchedule(cmd.Context(), store, args[0])
+			case !job.HasOwnSchedule():
+				err = exit.Usagef("job %s has no schedule of its own: nothing was disabled; "+
+					"jobagent schedule disable JOB SCHEDULE disables a named schedule", job.Name)
+			}
+			if err != nil {
+				return err
+			}
+			if err := store.UpdateJob(cmd.Context(), controldb.JobSpec{Name: args[0], Enabled: &enabled}); err != nil {
+				return err
+			}
+			if !enabled {
+				if err := warnOfNamedSchedules(cmd.Context(), &a.Printer, store, job.Name); err != nil {
 					return err
-				case enabled:
-					err = lookup.OwnSchedule(cmd.Context(), store, args[0])
-				case !job.HasOwnSchedule():
-					err = exit.Usagef("job %s has no schedule of its own: nothing was disabled; "+
-						"jobagent schedule disable JOB SCHEDULE disables a named schedule", job.Name)
 				}
-				if err != nil {
-					return err
-				}
-				if err := store.UpdateJob(cmd.Context(), controldb.JobSpec{Name: args[0], Enabled: &enabled}); err != nil {
-					return err
-				}
-				if !enabled {
-					if err := warnOfNamedSchedules(cmd.Context(), &a.Printer, store, job.Name); err != nil {
-						return err
-					}
-				}
-				return a.Done(output.JobName{Name: args[0]}, "%s the schedule of job %s", done, args[0])
-			})
-		},
+			}
+			return a.Done(output.JobName{Name: args[0]}, "%s the schedule of job %s", done, args[0])
+		}),
 	}
 }
 
@@ -373,30 +363,28 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "delete JOB", Short: "Delete a job, its steps and its history", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				err := command.Confirm(cmd, func() (string, int, error) {
-					if strings.HasPrefix(strings.ToLower(args[0]), "jobagent$") {
-						return fmt.Sprintf("This deletes the system job %s, without which the database grows; "+
-							"jobagent job disable keeps it from running", args[0]), command.Many + 1, nil
-					}
-					job, err := lookup.Job(cmd.Context(), store, args[0])
-					if err != nil {
-						return "", 0, err
-					}
-					n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: job.Name}, countedRuns)
-					return fmt.Sprintf("This deletes the job %s with its steps, its schedules and %s of its history",
-						job.Name, wording.CountUpTo(n, countedRuns, "run")), 0, err
-				})
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			err := command.Confirm(cmd, func() (string, int, error) {
+				if strings.HasPrefix(strings.ToLower(args[0]), "jobagent$") {
+					return fmt.Sprintf("This deletes the system job %s, without which the database grows; "+
+						"jobagent job disable keeps it from running", args[0]), command.Many + 1, nil
+				}
+				job, err := lookup.Job(cmd.Context(), store, args[0])
 				if err != nil {
-					return err
+					return "", 0, err
 				}
-				if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
-					return err
-				}
-				return a.Done(output.JobName{Name: args[0]}, "deleted job %s with its history", args[0])
+				n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: job.Name}, countedRuns)
+				return fmt.Sprintf("This deletes the job %s with its steps, its schedules and %s of its history",
+					job.Name, wording.CountUpTo(n, countedRuns, "run")), 0, err
 			})
-		},
+			if err != nil {
+				return err
+			}
+			if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
+				return err
+			}
+			return a.Done(output.JobName{Name: args[0]}, "deleted job %s with its history", args[0])
+		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "cancel active runs first")
 	command.AddYes(cmd)
@@ -521,31 +509,29 @@ func newStopCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stop JOB|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
 		Long: "Ask a run, or all active runs of a job, to stop. It is no error if nothing is active.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				active, nothing, err := runsToStop(cmd.Context(), store, args[0])
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			active, nothing, err := runsToStop(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			if len(active) == 0 {
+				return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{}}, "%s: nothing to stop", nothing)
+			}
+			if len(active) > 1 {
+				err := command.Confirm(cmd, func() (string, int, error) {
+					return fmt.Sprintf("This stops all %s of the job %s", wording.Count(len(active), "active run"), args[0]), len(active), nil
+				})
 				if err != nil {
 					return err
 				}
-				if len(active) == 0 {
-					return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{}}, "%s: nothing to stop", nothing)
-				}
-				if len(active) > 1 {
-					err := command.Confirm(cmd, func() (string, int, error) {
-						return fmt.Sprintf("This stops all %s of the job %s", wording.Count(len(active), "active run"), args[0]), len(active), nil
-					})
-					if err != nil {
-						return err
-					}
-				}
-				stopped, stopErr := stopRuns(cmd.Context(), store, active)
-				if stopErr != nil && len(stopped) == 0 {
-					return stopErr
-				}
-				err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %s to stop", wording.Count(len(stopped), "run"))
-				return cmp.Or(stopErr, err)
-			})
-		},
+			}
+			stopped, stopErr := stopRuns(cmd.Context(), store, active)
+			if stopErr != nil && len(stopped) == 0 {
+				return stopErr
+			}
+			err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %s to stop", wording.Count(len(stopped), "run"))
+			return cmp.Or(stopErr, err)
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd

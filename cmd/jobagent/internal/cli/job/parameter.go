@@ -82,15 +82,13 @@ func describeParameter(p output.JobParameter) string {
 func newListParametersCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, parameterColumns, &cobra.Command{
 		Use: "list JOB", Short: "List the parameters that a job declares", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				_, views, err := readDeclared(cmd, store, args[0])
-				if err != nil {
-					return err
-				}
-				return output.List(&a.Printer, views, parameterColumns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			_, views, err := readDeclared(cmd, store, args[0])
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, views, parameterColumns)
+		}),
 	})
 }
 
@@ -185,24 +183,22 @@ func find(list []parameters.Declaration, name string) int {
 func newDeleteParameterCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete JOB PARAMETER", Short: "Remove the declaration of a parameter", Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This removes the parameter %s of the job %s", args[1], args[0])); err != nil {
-					return err
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This removes the parameter %s of the job %s", args[1], args[0])); err != nil {
+				return err
+			}
+			err := changeDeclared(cmd, store, args[0], func(list []parameters.Declaration) ([]parameters.Declaration, error) {
+				i := find(list, args[1])
+				if i < 0 {
+					return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the job %s declares no parameter %q: jobagent job parameter list JOB shows them", args[0], args[1]))
 				}
-				err := changeDeclared(cmd, store, args[0], func(list []parameters.Declaration) ([]parameters.Declaration, error) {
-					i := find(list, args[1])
-					if i < 0 {
-						return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the job %s declares no parameter %q: jobagent job parameter list JOB shows them", args[0], args[1]))
-					}
-					return slices.Delete(list, i, i+1), nil
-				})
-				if err != nil {
-					return err
-				}
-				return a.Done(output.JobParameterName{Job: args[0], Name: args[1]}, "removed the parameter %s of job %s", args[1], args[0])
+				return slices.Delete(list, i, i+1), nil
 			})
-		},
+			if err != nil {
+				return err
+			}
+			return a.Done(output.JobParameterName{Job: args[0], Name: args[1]}, "removed the parameter %s of job %s", args[1], args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd

@@ -53,26 +53,24 @@ func newShowPlanCommand(a *connect.App) *cobra.Command {
 		Long: `Show the plan of a job in words and as YAML, without what has its default. What is shown is a file for
 "jobagent job rollout-plan set"; -o json has all members.`,
 		Example: "  jobagent job rollout-plan show 'add column' > plan.yaml",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				p, err := readPlan(cmd, store, args[0])
-				if err != nil {
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			p, err := readPlan(cmd, store, args[0])
+			if err != nil {
+				return err
+			}
+			plan, err := rollout.Parse(p.Plan)
+			if err != nil {
+				return fmt.Errorf("the plan of the job %q: %w", p.JobName, err)
+			}
+			return a.Emit(viewRolloutPlan(p), func(w io.Writer) error {
+				if plan == nil {
+					_, err := fmt.Fprintf(w, "# %s (version %d) has no plan: its runs reach all targets at once\n", output.OneLine(p.JobName), p.JobVersion)
 					return err
 				}
-				plan, err := rollout.Parse(p.Plan)
-				if err != nil {
-					return fmt.Errorf("the plan of the job %q: %w", p.JobName, err)
-				}
-				return a.Emit(viewRolloutPlan(p), func(w io.Writer) error {
-					if plan == nil {
-						_, err := fmt.Fprintf(w, "# %s (version %d) has no plan: its runs reach all targets at once\n", output.OneLine(p.JobName), p.JobVersion)
-						return err
-					}
-					_, err := fmt.Fprintf(w, "# %s (version %d)\n# %s\n%s", output.OneLine(p.JobName), p.JobVersion, output.OneLine(p.Description), manifest.PlanYAML(plan))
-					return err
-				})
+				_, err := fmt.Fprintf(w, "# %s (version %d)\n# %s\n%s", output.OneLine(p.JobName), p.JobVersion, output.OneLine(p.Description), manifest.PlanYAML(plan))
+				return err
 			})
-		},
+		}),
 	}
 }
 
@@ -124,24 +122,22 @@ func newDeletePlanCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete JOB", Short: "Remove the plan of a job", Args: cobra.ExactArgs(1),
 		Long: "Remove the plan of a job: runs of its next version reach all targets at once.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				p, err := readPlan(cmd, store, args[0])
-				if err != nil {
-					return err
-				}
-				if p.Plan == "" {
-					return exit.With(exit.CodeNotFound, fmt.Errorf("the job %s has no plan", p.JobName))
-				}
-				if err := command.Confirm(cmd, command.Fixed("This removes the plan of the job %s: later runs reach all targets at once", p.JobName)); err != nil {
-					return err
-				}
-				if err := store.SetJobRollout(cmd.Context(), p.JobName, "", nil); err != nil {
-					return err
-				}
-				return a.Done(output.JobName{Name: p.JobName}, "removed the plan of job %s", p.JobName)
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			p, err := readPlan(cmd, store, args[0])
+			if err != nil {
+				return err
+			}
+			if p.Plan == "" {
+				return exit.With(exit.CodeNotFound, fmt.Errorf("the job %s has no plan", p.JobName))
+			}
+			if err := command.Confirm(cmd, command.Fixed("This removes the plan of the job %s: later runs reach all targets at once", p.JobName)); err != nil {
+				return err
+			}
+			if err := store.SetJobRollout(cmd.Context(), p.JobName, "", nil); err != nil {
+				return err
+			}
+			return a.Done(output.JobName{Name: p.JobName}, "removed the plan of job %s", p.JobName)
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd

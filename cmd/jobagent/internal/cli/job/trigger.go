@@ -56,11 +56,7 @@ func triggerView(t triggers.Trigger) output.JobTrigger {
 }
 
 func triggerViews(list []triggers.Trigger) []output.JobTrigger {
-	views := make([]output.JobTrigger, 0, len(list))
-	for _, t := range list {
-		views = append(views, triggerView(t))
-	}
-	return views
+	return output.Each(list, triggerView)
 }
 
 func newListTriggersCommand(a *connect.App) *cobra.Command {
@@ -68,20 +64,18 @@ func newListTriggersCommand(a *connect.App) *cobra.Command {
 	cmd := command.List(&a.Printer, triggerColumns, &cobra.Command{
 		Use: "list", Short: "List triggers: the jobs that start after runs of other jobs", Args: cobra.NoArgs,
 		Example: "  jobagent job trigger list --job report",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				if job != "" {
-					if _, err := lookup.Job(cmd.Context(), store, job); err != nil {
-						return err
-					}
-				}
-				list, err := triggers.On(store).Triggers(cmd.Context(), job)
-				if err != nil {
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			if job != "" {
+				if _, err := lookup.Job(cmd.Context(), store, job); err != nil {
 					return err
 				}
-				return output.List(&a.Printer, triggerViews(list), triggerColumns)
-			})
-		},
+			}
+			list, err := triggers.On(store).Triggers(cmd.Context(), job)
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, triggerViews(list), triggerColumns)
+		}),
 	})
 	cmd.Flags().StringVar(&job, "job", "", "only triggers that start this `job`")
 	return cmd
@@ -206,14 +200,12 @@ func newUpdateTriggerCommand(a *connect.App) *cobra.Command {
 		Long: `Change a trigger; properties without a flag stay unchanged. If it then watches something else, or is disabled, what waits is
 recorded as skipped.`,
 		Example: "  jobagent job trigger update report 'after load' --run-when Finished\n  jobagent job trigger update report 'after load' --enabled=false",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := triggers.On(store).Update(cmd.Context(), f.spec(cmd, args)); err != nil {
-					return err
-				}
-				return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "updated trigger %s of job %s", args[1], args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := triggers.On(store).Update(cmd.Context(), f.spec(cmd, args)); err != nil {
+				return err
+			}
+			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "updated trigger %s of job %s", args[1], args[0])
+		}),
 	}
 	f.add(cmd, "", "")
 	return cmd
@@ -223,17 +215,15 @@ func newDeleteTriggerCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete JOB TRIGGER", Short: "Delete a trigger; runs that it has started go on", Args: cobra.ExactArgs(2),
 		Example: "  jobagent job trigger delete report 'after load'",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the trigger %s of the job %s; what waits for it is skipped", args[1], args[0])); err != nil {
-					return err
-				}
-				if err := triggers.On(store).Delete(cmd.Context(), args[0], args[1]); err != nil {
-					return err
-				}
-				return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "deleted trigger %s of job %s", args[1], args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the trigger %s of the job %s; what waits for it is skipped", args[1], args[0])); err != nil {
+				return err
+			}
+			if err := triggers.On(store).Delete(cmd.Context(), args[0], args[1]); err != nil {
+				return err
+			}
+			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "deleted trigger %s of job %s", args[1], args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd

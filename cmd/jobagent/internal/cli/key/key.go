@@ -45,32 +45,30 @@ func newGenerateCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "generate FILE", Args: cobra.ExactArgs(1),
 		Short: "Make a key: the private half into a new file, the public half into the control database",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				k, err := secret.GenerateKey(rand.Reader)
-				if err != nil {
-					return fmt.Errorf("make a key: %w", err)
-				}
-				text, err := k.Text()
-				if err != nil {
-					return fmt.Errorf("make a key: %w", err)
-				}
-				if err := writeNew(args[0], text+"\n"); err != nil {
-					return exit.Usagef("write the private key: %w", err)
-				}
-				if err := secrets.On(store).AddKey(cmd.Context(), k.Public()); err != nil {
-					return errors.Join(err, os.Remove(args[0]))
-				}
-				file, err := filepath.Abs(args[0])
-				if err != nil {
-					file = args[0]
-				}
-				return a.Done(output.GeneratedKey{ID: k.Public().ID(), PublicKey: k.Public().String(), File: file},
-					"key %s; its private half is in %s\n"+
-						"add \"file:%s\" to secret_keys in the configuration of the agents that may open secrets",
-					k.Public().ID(), file, file)
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			k, err := secret.GenerateKey(rand.Reader)
+			if err != nil {
+				return fmt.Errorf("make a key: %w", err)
+			}
+			text, err := k.Text()
+			if err != nil {
+				return fmt.Errorf("make a key: %w", err)
+			}
+			if err := writeNew(args[0], text+"\n"); err != nil {
+				return exit.Usagef("write the private key: %w", err)
+			}
+			if err := secrets.On(store).AddKey(cmd.Context(), k.Public()); err != nil {
+				return errors.Join(err, os.Remove(args[0]))
+			}
+			file, err := filepath.Abs(args[0])
+			if err != nil {
+				file = args[0]
+			}
+			return a.Done(output.GeneratedKey{ID: k.Public().ID(), PublicKey: k.Public().String(), File: file},
+				"key %s; its private half is in %s\n"+
+					"add \"file:%s\" to secret_keys in the configuration of the agents that may open secrets",
+				k.Public().ID(), file, file)
+		}),
 	}
 }
 
@@ -90,27 +88,25 @@ func writeNew(path, text string) error {
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the keys with the number of secrets that they can open", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := secrets.On(store).Keys(cmd.Context())
-				if err != nil {
-					return err
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := secrets.On(store).Keys(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views := make([]output.SecretKey, 0, len(list))
+			for _, k := range list {
+				v := output.SecretKey{
+					ID: k.ID, Active: k.Active, Secrets: k.Secrets, SecretsOnly: k.SecretsOnly,
+					CreatedTime: output.Optional(k.CreatedTime), CreatedBy: k.CreatedBy,
+					RetiredTime: output.Optional(k.RetiredTime), RetiredBy: k.RetiredBy,
 				}
-				views := make([]output.SecretKey, 0, len(list))
-				for _, k := range list {
-					v := output.SecretKey{
-						ID: k.ID, Active: k.Active, Secrets: k.Secrets, SecretsOnly: k.SecretsOnly,
-						CreatedTime: output.Optional(k.CreatedTime), CreatedBy: k.CreatedBy,
-						RetiredTime: output.Optional(k.RetiredTime), RetiredBy: k.RetiredBy,
-					}
-					if public, err := secret.NewPublicKey(k.PublicKey); err == nil {
-						v.PublicKey = public.String()
-					}
-					views = append(views, v)
+				if public, err := secret.NewPublicKey(k.PublicKey); err == nil {
+					v.PublicKey = public.String()
 				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+				views = append(views, v)
+			}
+			return output.List(&a.Printer, views, columns)
+		}),
 	})
 }
 

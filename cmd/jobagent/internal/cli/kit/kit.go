@@ -41,11 +41,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.KitDefinition, 0, len(all))
-			for _, d := range all {
-				views = append(views, view(d))
-			}
-			return output.List(&a.Printer, views, columns)
+			return output.List(&a.Printer, output.Each(all, view), columns)
 		},
 	})
 }

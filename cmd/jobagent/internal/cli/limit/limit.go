@@ -80,19 +80,13 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the limits with their running and waiting targets", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Limits(cmd.Context())
-				if err != nil {
-					return err
-				}
-				views := make([]output.Limit, 0, len(list))
-				for _, l := range list {
-					views = append(views, viewLimit(l))
-				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := store.Limits(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, output.Each(list, viewLimit), columns)
+		}),
 	})
 }
 

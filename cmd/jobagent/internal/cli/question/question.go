@@ -2,6 +2,7 @@
 package question
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,7 +219,7 @@ func report(ctx context.Context, a *connect.App, store *controldb.Store, q quest
 	case q.Failed > 0 && q.Lifecycle == jobs.Failed:
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("%d of %s failed", q.Failed, wording.Count(q.Answered+q.Failed, "database")))
 	}
-	return exit.With(exit.CodeRunFailed, fmt.Errorf("question %d is %s: %s", q.ID, q.Lifecycle, output.OneLine(output.OrDefault(q.Message, "no reason is known"))))
+	return exit.With(exit.CodeRunFailed, fmt.Errorf("question %d is %s: %s", q.ID, q.Lifecycle, output.OneLine(cmp.Or(q.Message, "no reason is known"))))
 }
 
 // printErrors prints why databases have not answered.
@@ -257,11 +258,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				views := make([]output.Question, 0, len(list))
-				for _, q := range list {
-					views = append(views, output.NewQuestion(q))
-				}
-				return output.List(&a.Printer, views, columns)
+				return output.List(&a.Printer, output.Each(list, output.NewQuestion), columns)
 			})
 		},
 	}

@@ -103,10 +103,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 						return err
 					}
 				}
-				rows := make([]output.Rollout, 0, len(list))
-				for _, r := range list {
-					rows = append(rows, output.NewRollout(r))
-				}
+				rows := output.Each(list, output.NewRollout)
 				if err := output.List(&a.Printer, rows, columns); err != nil {
 					return err
 				}

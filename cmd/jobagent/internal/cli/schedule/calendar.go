@@ -70,17 +70,15 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete CALENDAR", Short: "Delete a calendar that no schedule names", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the calendar %s", args[0])); err != nil {
-					return err
-				}
-				if err := store.DeleteCalendar(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.CalendarName{Name: args[0]}, "deleted calendar %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the calendar %s", args[0])); err != nil {
+				return err
+			}
+			if err := store.DeleteCalendar(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.CalendarName{Name: args[0]}, "deleted calendar %s", args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd
@@ -89,19 +87,13 @@ func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 func newCalendarListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, calendarColumns, &cobra.Command{
 		Use: "list", Short: "List all calendars", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Calendars(cmd.Context(), "")
-				if err != nil {
-					return err
-				}
-				views := make([]output.Calendar, 0, len(list))
-				for _, c := range list {
-					views = append(views, viewCalendar(c))
-				}
-				return output.List(&a.Printer, views, calendarColumns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := store.Calendars(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, output.Each(list, viewCalendar), calendarColumns)
+		}),
 	})
 }
 
@@ -125,28 +117,26 @@ func viewCalendar(c controldb.Calendar) output.Calendar {
 func newCalendarShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show CALENDAR", Short: "Show a calendar with its whole definition", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				c, err := lookup.Calendar(cmd.Context(), store, args[0])
-				if err != nil {
-					return err
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			c, err := lookup.Calendar(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			v := viewCalendar(c)
+			if parsed, err := schedule.ParseCalendar([]byte(c.Spec)); err == nil { // else it names what this program does not know
+				v.Blocked = blockedTimes(parsed, time.Now())
+			}
+			return a.Emit(v, func(w io.Writer) error {
+				var b bytes.Buffer
+				if json.Indent(&b, v.Spec, "", "  ") != nil {
+					b.Reset()
+					b.WriteString(c.Spec)
 				}
-				v := viewCalendar(c)
-				if parsed, err := schedule.ParseCalendar([]byte(c.Spec)); err == nil { // else it names what this program does not know
-					v.Blocked = blockedTimes(parsed, time.Now())
-				}
-				return a.Emit(v, func(w io.Writer) error {
-					var b bytes.Buffer
-					if json.Indent(&b, v.Spec, "", "  ") != nil {
-						b.Reset()
-						b.WriteString(c.Spec)
-					}
-					fmt.Fprintf(&b, "\n%s", blockedText(v.Blocked))
-					_, err := fmt.Fprintf(w, "%s (changed %s)\n%s\n", v.Name, c.UpdatedTime.UTC().Format(time.RFC3339), strings.TrimSpace(b.String()))
-					return err
-				})
+				fmt.Fprintf(&b, "\n%s", blockedText(v.Blocked))
+				_, err := fmt.Fprintf(w, "%s (changed %s)\n%s\n", v.Name, c.UpdatedTime.UTC().Format(time.RFC3339), strings.TrimSpace(b.String()))
+				return err
 			})
-		},
+		}),
 	}
 }
 

@@ -15,17 +15,15 @@ import (
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete JOB SCHEDULE", Short: "Delete a schedule; its active runs continue", Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the schedule %s of the job %s; its active runs go on", args[1], args[0])); err != nil {
-					return err
-				}
-				if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
-					return err
-				}
-				return a.Done(output.ScheduleName{Job: args[0], Name: args[1]}, "deleted schedule %s of job %s", args[1], args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the schedule %s of the job %s; its active runs go on", args[1], args[0])); err != nil {
+				return err
+			}
+			if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
+				return err
+			}
+			return a.Done(output.ScheduleName{Job: args[0], Name: args[1]}, "deleted schedule %s of job %s", args[1], args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd
@@ -56,21 +54,19 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " JOB [SCHEDULE]", Short: short, Args: cobra.RangeArgs(1, 2),
 		Long: short + ". Without SCHEDULE, this is the schedule of the job's own definition.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				name := optionalName(args)
-				if enabled && name == "" {
-					if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
-						return err
-					}
-				}
-				if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			name := optionalName(args)
+			if enabled && name == "" {
+				if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
 					return err
 				}
-				return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use,
-					describe(args[0], name))
-			})
-		},
+			}
+			if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
+				return err
+			}
+			return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use,
+				describe(args[0], name))
+		}),
 	}
 }
 
@@ -83,16 +79,14 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use + " JOB [SCHEDULE]", Short: short, Args: cobra.RangeArgs(1, 2),
 		Long: short + ". Without SCHEDULE, this is the schedule of the job's own definition.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				name := optionalName(args)
-				if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
-					return err
-				}
-				return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use,
-					describe(args[0], name))
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			name := optionalName(args)
+			if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
+				return err
+			}
+			return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use,
+				describe(args[0], name))
+		}),
 	}
 	cmd.Flags().StringVar(&note, "note", "", "why; the schedule keeps this note")
 	return cmd

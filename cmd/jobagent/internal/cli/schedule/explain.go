@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,28 +29,26 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 		Long: `Explain when a schedule runs next, why it did not run last time, and in which time zone. Without
 SCHEDULE, all schedules of the job are explained. If there is no such job, all schedules of this name
 are explained.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := explained(cmd.Context(), store, args)
-				if err != nil {
-					return err
-				}
-				if len(args) > 1 {
-					return a.Emit(list[0], func(w io.Writer) error { return printScheduleExplanation(w, list[0]) })
-				}
-				return a.Emit(list, func(w io.Writer) error {
-					for i, e := range list {
-						if i > 0 {
-							fmt.Fprintln(w)
-						}
-						if err := printScheduleExplanation(w, e); err != nil {
-							return err
-						}
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			list, err := explained(cmd.Context(), store, args)
+			if err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return a.Emit(list[0], func(w io.Writer) error { return printScheduleExplanation(w, list[0]) })
+			}
+			return a.Emit(list, func(w io.Writer) error {
+				for i, e := range list {
+					if i > 0 {
+						fmt.Fprintln(w)
 					}
-					return nil
-				})
+					if err := printScheduleExplanation(w, e); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
-		},
+		}),
 	}
 }
 
@@ -100,7 +99,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
-		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Words(), Warnings: s.Warnings, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+		Zone: cmp.Or(s.TimeZone, "UTC"), Description: s.Words(), Warnings: s.Warnings, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
@@ -123,12 +122,12 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	}
 	switch {
 	case s.State == "Faulted":
-		for _, f := range errorTexts(s.ValidationErrors) {
+		for _, f := range schedule.ErrorTexts(s.ValidationErrors) {
 			add("its definition has an error: %s", f)
 		}
 		add("to correct the definition, use jobagent schedule update")
 	case s.State == "Completed":
-		add("no further instant is due: %s", output.OrDefault(s.Reason, "its end time or its count is reached"))
+		add("no further instant is due: %s", cmp.Or(s.Reason, "its end time or its count is reached"))
 	case !s.Enabled && s.Paused:
 		add("it is also disabled; to enable it, use jobagent schedule enable")
 	case !s.Enabled:
@@ -142,7 +141,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	case s.ValidatedTime.IsZero() && s.Name != "":
 		runs = false
 		if !s.Paused {
-			add("%s", output.OrDefault(s.Reason, "no agent has validated its definition yet"))
+			add("%s", cmp.Or(s.Reason, "no agent has validated its definition yet"))
 		}
 	}
 	if !hasSteps {
@@ -152,7 +151,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	if !agentAlive {
 		runs = false
 		add("no live agent: due instants wait until an agent starts (jobagent run) and count as missed then (catch-up %s)",
-			output.OrDefault(s.CatchUp, "as in the definition, else last"))
+			cmp.Or(s.CatchUp, "as in the definition, else last"))
 	}
 	if s.Buffered > 0 {
 		add("%s waiting for an earlier run to end", wording.Count(s.Buffered, "instant"))

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -124,11 +125,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 						return err
 					}
 				}
-				views := make([]output.Schedule, 0, len(list))
-				for _, s := range list {
-					views = append(views, viewSchedule(s))
-				}
-				return output.List(&a.Printer, views, columns)
+				return output.List(&a.Printer, output.Each(list, viewSchedule), columns)
 			})
 		},
 	}
@@ -147,24 +144,22 @@ func newShowCommand(a *connect.App) *cobra.Command {
 		Use: "show JOB [SCHEDULE]", Short: "Show a schedule: its definition, state, counters, next instants and backfills",
 		Args: cobra.RangeArgs(1, 2),
 		Long: "Show a schedule: its definition, state, counters, next instants and backfills.\nWithout SCHEDULE, this is the schedule of the job's own definition.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				name := optionalName(args)
-				s, err := lookup.Schedule(cmd.Context(), store, args[0], name)
-				if err != nil {
-					return err
-				}
-				backfills, err := store.Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
-				if err != nil {
-					return err
-				}
-				v := viewSchedule(s)
-				for _, b := range backfills {
-					v.Backfills = append(v.Backfills, output.Backfill{Backfill: b.Backfill})
-				}
-				return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			name := optionalName(args)
+			s, err := lookup.Schedule(cmd.Context(), store, args[0], name)
+			if err != nil {
+				return err
+			}
+			backfills, err := store.Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
+			if err != nil {
+				return err
+			}
+			v := viewSchedule(s)
+			for _, b := range backfills {
+				v.Backfills = append(v.Backfills, output.Backfill{Backfill: b.Backfill})
+			}
+			return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
+		}),
 	}
 }
 
@@ -190,8 +185,8 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 			fmt.Fprintf(&b, "\n%s", note)
 		}
 	}
-	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"),
-		v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))
+	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, cmp.Or(v.TimeZone, "UTC"),
+		v.Overlap, cmp.Or(v.CatchUp, "as in the definition, else last"))
 	if v.PauseOnFailure {
 		b.WriteString(", pauses on failure")
 	}
@@ -211,7 +206,7 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 		}
 		b.WriteString("\n")
 	}
-	for _, f := range errorTexts(v.Errors) {
+	for _, f := range schedule.ErrorTexts(v.Errors) {
 		fmt.Fprintf(&b, "error: %s\n", output.OneLine(f))
 	}
 	for _, text := range v.Warnings {
@@ -233,22 +228,4 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 		return nil
 	}
 	return printDue(w, v.Upcoming, schedule.ZoneShown(v.TimeZone))
-}
-
-// errorTexts returns the errors of a definition, a sentence each.
-func errorTexts(validationErrors json.RawMessage) []string {
-	var v struct {
-		Errors []struct {
-			Path, Message string
-			Value         json.RawMessage
-		}
-	}
-	if len(validationErrors) == 0 || json.Unmarshal(validationErrors, &v) != nil {
-		return nil
-	}
-	var texts []string
-	for _, e := range v.Errors {
-		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s is %s: %s", e.Path, e.Value, e.Message)))
-	}
-	return texts
 }

@@ -31,20 +31,18 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Use: "script JOB", Short: "Print the T-SQL that recreates a job with its target groups and schedules",
 		Long: "Print the T-SQL that recreates a job with its target groups and schedules, for a repository or another\ncontrol database. The script calls only public procedures, and also runs on Azure Elastic Jobs.",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				text, err := scriptJob(cmd.Context(), store, args[0])
-				if err != nil {
-					return err
-				}
-				// Unlike a message, the script is printed byte by byte, unless it goes to a
-				// terminal: it recreates the texts of steps.
-				return a.Emit(output.Script{Job: args[0], Script: text}, func(w io.Writer) error {
-					_, err := io.WriteString(w, strings.TrimRight(text, "\n")+"\n")
-					return err
-				})
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			text, err := scriptJob(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			// Unlike a message, the script is printed byte by byte, unless it goes to a
+			// terminal: it recreates the texts of steps.
+			return a.Emit(output.Script{Job: args[0], Script: text}, func(w io.Writer) error {
+				_, err := io.WriteString(w, strings.TrimRight(text, "\n")+"\n")
+				return err
 			})
-		},
+		}),
 	}
 }
 
@@ -198,10 +196,7 @@ func scriptTrigger(t triggers.Trigger) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := make([]string, 0, len(t.Upstreams))
-	for _, u := range t.Upstreams {
-		names = append(names, tsql.Literal(u))
-	}
+	names := output.Each(t.Upstreams, tsql.Literal)
 	call := tsql.NewCall("jobs.sp_add_job_trigger").Text("job_name", t.JobName).Text("trigger_name", t.Name).
 		LongText("upstream_jobs", "upstream_jobs", string(upstreams)).Text("run_when", t.RunWhen)
 	if t.Targets != "All" {

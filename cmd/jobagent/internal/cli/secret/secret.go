@@ -197,27 +197,25 @@ var columns = output.Columns([]output.Column[output.Secret]{
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the secrets, without their values", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := secrets.On(store).Secrets(cmd.Context(), "")
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := secrets.On(store).Secrets(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			views := make([]output.Secret, 0, len(list))
+			for _, s := range list {
+				hosts, err := hostsOf(s)
 				if err != nil {
 					return err
 				}
-				views := make([]output.Secret, 0, len(list))
-				for _, s := range list {
-					hosts, err := hostsOf(s)
-					if err != nil {
-						return err
-					}
-					views = append(views, output.Secret{
-						Name: s.Name, Version: s.Version, Hosts: hosts, Keys: s.Keys, MissingKeys: s.MissingKeys,
-						CreatedTime: output.Optional(s.CreatedTime), UpdatedTime: output.Optional(s.UpdatedTime),
-						UpdatedBy: s.UpdatedBy,
-					})
-				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+				views = append(views, output.Secret{
+					Name: s.Name, Version: s.Version, Hosts: hosts, Keys: s.Keys, MissingKeys: s.MissingKeys,
+					CreatedTime: output.Optional(s.CreatedTime), UpdatedTime: output.Optional(s.UpdatedTime),
+					UpdatedBy: s.UpdatedBy,
+				})
+			}
+			return output.List(&a.Printer, views, columns)
+		}),
 	})
 }
 
@@ -236,17 +234,15 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete SECRET", Args: cobra.ExactArgs(1),
 		Short: "Delete a secret; attempts of actions that name it fail from then on",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the secret %s; actions that name it fail from then on", args[0])); err != nil {
-					return err
-				}
-				if err := secrets.On(store).Delete(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.SecretName{Name: args[0]}, "deleted secret %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the secret %s; actions that name it fail from then on", args[0])); err != nil {
+				return err
+			}
+			if err := secrets.On(store).Delete(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.SecretName{Name: args[0]}, "deleted secret %s", args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd

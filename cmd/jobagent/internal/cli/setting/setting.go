@@ -44,22 +44,20 @@ var columns = output.Columns([]output.Column[output.Setting]{
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the settings, what they do, and their ranges", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Settings(cmd.Context())
-				if err != nil {
-					return err
-				}
-				views := make([]output.Setting, 0, len(list))
-				for _, s := range list {
-					views = append(views, output.Setting{
-						Name: s.Name, Value: s.Value, Default: s.Default, Lowest: s.Lowest, Highest: s.Highest, IsDefault: s.IsDefault, Meaning: s.Meaning,
-						Updated: output.Optional(s.Updated),
-					})
-				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := store.Settings(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views := make([]output.Setting, 0, len(list))
+			for _, s := range list {
+				views = append(views, output.Setting{
+					Name: s.Name, Value: s.Value, Default: s.Default, Lowest: s.Lowest, Highest: s.Highest, IsDefault: s.IsDefault, Meaning: s.Meaning,
+					Updated: output.Optional(s.Updated),
+				})
+			}
+			return output.List(&a.Printer, views, columns)
+		}),
 	})
 }
 
@@ -85,13 +83,11 @@ func newSetCommand(a *connect.App) *cobra.Command {
 func newResetCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset SETTING", Short: "Give a setting its default", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetSetting(cmd.Context(), args[0], nil); err != nil {
-					return err
-				}
-				return a.Done(output.SettingName{Name: args[0]}, "%s has its default", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := store.SetSetting(cmd.Context(), args[0], nil); err != nil {
+				return err
+			}
+			return a.Done(output.SettingName{Name: args[0]}, "%s has its default", args[0])
+		}),
 	}
 }

@@ -51,22 +51,16 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list JOB", Short: "List the steps of a job", Args: cobra.ExactArgs(1),
 		Long: "List the steps of a job in their order. jobagent step show JOB shows their commands and options whole.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				job, err := lookup.Job(cmd.Context(), store, args[0])
-				if err != nil {
-					return err
-				}
-				steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
-				if err != nil {
-					return err
-				}
-				views := make([]output.Step, 0, len(steps))
-				for _, s := range steps {
-					views = append(views, output.NewStep(s))
-				}
-				return output.List(&a.Printer, views, columns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			job, err := lookup.Job(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, output.Each(steps, output.NewStep), columns)
+		}),
 	})
 }

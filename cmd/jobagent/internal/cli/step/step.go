@@ -336,39 +336,37 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	var version int
 	cmd := &cobra.Command{
 		Use: "show JOB", Short: "Show one step of a job, or all of them", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				job, err := lookup.Job(cmd.Context(), store, args[0])
-				if err != nil {
-					return err
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			job, err := lookup.Job(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			var of *int
+			if cmd.Flags().Changed("job-version") {
+				of = &version
+			}
+			steps, err := store.JobSteps(cmd.Context(), job.Name, of)
+			if err != nil {
+				return err
+			}
+			views := []output.Step{}
+			for _, s := range steps {
+				if (which.id == 0 || s.StepID == which.id) && (which.name == "" || strings.EqualFold(s.StepName, which.name)) {
+					views = append(views, output.NewStep(s))
 				}
-				var of *int
-				if cmd.Flags().Changed("job-version") {
-					of = &version
-				}
-				steps, err := store.JobSteps(cmd.Context(), job.Name, of)
-				if err != nil {
-					return err
-				}
-				views := []output.Step{}
-				for _, s := range steps {
-					if (which.id == 0 || s.StepID == which.id) && (which.name == "" || strings.EqualFold(s.StepName, which.name)) {
-						views = append(views, output.NewStep(s))
+			}
+			if len(views) == 0 && (which.id != 0 || which.name != "") {
+				return exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no such step", job.Name))
+			}
+			return a.Emit(views, func(w io.Writer) error {
+				for _, s := range views {
+					if err := output.WriteStep(w, s); err != nil {
+						return err
 					}
 				}
-				if len(views) == 0 && (which.id != 0 || which.name != "") {
-					return exit.With(exit.CodeNotFound, fmt.Errorf("job %q has no such step", job.Name))
-				}
-				return a.Emit(views, func(w io.Writer) error {
-					for _, s := range views {
-						if err := output.WriteStep(w, s); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
+				return nil
 			})
-		},
+		}),
 	}
 	which.add(cmd)
 	cmd.Flags().IntVar(&version, "job-version", 0, "version of the job (default: the current one)")
@@ -421,19 +419,17 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
 	cmd := &cobra.Command{
 		Use: "delete JOB", Short: "Delete a step; later steps move down", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes %s of the job %s; later steps move down", which.String(), args[0])); err != nil {
-					return err
-				}
-				v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id),
-					command.Given(cmd, "step-name", which.name))
-				if err != nil {
-					return err
-				}
-				return a.Done(output.JobVersion{Job: args[0], Version: v}, "job %s is at version %d", args[0], v)
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes %s of the job %s; later steps move down", which.String(), args[0])); err != nil {
+				return err
+			}
+			v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id),
+				command.Given(cmd, "step-name", which.name))
+			if err != nil {
+				return err
+			}
+			return a.Done(output.JobVersion{Job: args[0], Version: v}, "job %s is at version %d", args[0], v)
+		}),
 	}
 	which.add(cmd)
 	command.AddYes(cmd)

@@ -64,10 +64,7 @@ var columns = output.Columns([]output.Column[output.KnownTarget]{
 
 // tagText returns tags as the command line takes them.
 func tagText(tags []output.TargetTag) string {
-	list := make([]string, 0, len(tags))
-	for _, t := range tags {
-		list = append(list, t.Name+"="+t.Value)
-	}
+	list := output.Each(tags, func(t output.TargetTag) string { return t.Name + "=" + t.Value })
 	return strings.Join(list, " ")
 }
 
@@ -237,9 +234,8 @@ func readTags(file, text string) ([]controldb.TargetTags, error) {
 	if err != nil {
 		return nil, exit.Usagef("%s: %w", file, err)
 	}
-	list := make([]controldb.TargetTags, 0, len(databases))
-	for _, d := range databases {
-		list = append(list, controldb.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags})
-	}
+	list := output.Each(databases, func(d inventory.Database) controldb.TargetTags {
+		return controldb.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags}
+	})
 	return list, nil
 }

@@ -58,19 +58,13 @@ func newWindowsCommand(a *connect.App) *cobra.Command {
 		Use: "list", Short: "List the windows of databases", Args: cobra.NoArgs,
 		Long:    "List the windows of databases: which databases have them, and the calendars that say when they are open.",
 		Example: "  jobagent target window list",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := holds.On(store).Windows(cmd.Context(), controldb.Page[string]{})
-				if err != nil {
-					return err
-				}
-				views := make([]output.TargetWindow, 0, len(list))
-				for _, w := range list {
-					views = append(views, windowView(w))
-				}
-				return output.List(&a.Printer, views, windowColumns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := holds.On(store).Windows(cmd.Context(), controldb.Page[string]{})
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, output.Each(list, windowView), windowColumns)
+		}),
 	})
 }
 
@@ -125,13 +119,11 @@ func newDeleteWindowCommand(a *connect.App) *cobra.Command {
 		Use: "delete WINDOW", Short: "Delete a window of databases", Args: cobra.ExactArgs(1),
 		Long:    "Delete a window of databases. What waited for it starts with the next passes of agents.",
 		Example: "  jobagent target window delete gold",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := holds.On(store).DeleteWindow(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.WindowName{Name: args[0]}, "deleted the window %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := holds.On(store).DeleteWindow(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.WindowName{Name: args[0]}, "deleted the window %s", args[0])
+		}),
 	}
 }

@@ -60,19 +60,16 @@ func columnsOfTargets() []output.Column[output.Target] {
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List all target groups", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				groups, err := store.TargetGroups(cmd.Context(), "")
-				if err != nil {
-					return err
-				}
-				views := make([]output.TargetGroup, 0, len(groups))
-				for _, g := range groups {
-					views = append(views, output.TargetGroup{Name: g.Name, ID: g.ID, Members: g.Members})
-				}
-				return output.List(&a.Printer, views, columns)
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			groups, err := store.TargetGroups(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			views := output.Each(groups, func(g controldb.TargetGroup) output.TargetGroup {
+				return output.TargetGroup{Name: g.Name, ID: g.ID, Members: g.Members}
 			})
-		},
+			return output.List(&a.Printer, views, columns)
+		}),
 	})
 }
 
@@ -94,22 +91,17 @@ var memberColumns = output.Columns([]output.Column[output.Member]{
 func newShowCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, memberColumns, &cobra.Command{
 		Use: "show GROUP", Short: "Show the members of a target group", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := lookup.Members(cmd.Context(), store, args[0])
-				if err != nil {
-					return err
-				}
-				views := make([]output.Member, 0, len(list))
-				for _, m := range list {
-					views = append(views, output.Member{Member: m})
-				}
-				if a.Structured() {
-					return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, nil)
-				}
-				return output.List(&a.Printer, views, memberColumns)
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			list, err := lookup.Members(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			views := output.Each(list, func(m targets.Member) output.Member { return output.Member{Member: m} })
+			if a.Structured() {
+				return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, nil)
+			}
+			return output.List(&a.Printer, views, memberColumns)
+		}),
 	})
 }
 
@@ -148,10 +140,9 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 					}
 					return err
 				}
-				views := make([]output.Target, 0, len(resolved))
-				for _, r := range resolved {
-					views = append(views, output.Target{Server: r.Server, Database: r.Database, ElasticPool: r.ElasticPool, ID: r.ID})
-				}
+				views := output.Each(resolved, func(r targets.Target) output.Target {
+					return output.Target{Server: r.Server, Database: r.Database, ElasticPool: r.ElasticPool, ID: r.ID}
+				})
 				if !a.Structured() {
 					for i, m := range list {
 						fmt.Fprintf(a.Stderr, "%s: %s\n", output.OneLine(m.String()), wording.Count(counts[i], "database"))
@@ -213,35 +204,31 @@ func compare(now []output.Target, before []controldb.GroupTarget) (changed []out
 func newCreateCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "create GROUP", Short: "Create an empty target group", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				id, err := store.AddTargetGroup(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.Done(output.CreatedTargetGroup{ID: id, Name: args[0]}, "created target group %s (%s)", args[0], id)
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			id, err := store.AddTargetGroup(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.Done(output.CreatedTargetGroup{ID: id, Name: args[0]}, "created target group %s (%s)", args[0], id)
+		}),
 	}
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete GROUP", Short: "Delete a target group that no job uses", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, func() (string, int, error) {
-					list, err := lookup.Members(cmd.Context(), store, args[0])
-					return fmt.Sprintf("This deletes the target group %s with %s", args[0], wording.Count(len(list), "member")), 0, err
-				}); err != nil {
-					return err
-				}
-				if err := store.DeleteTargetGroup(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				return a.Done(output.TargetGroupName{Name: args[0]}, "deleted target group %s", args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, func() (string, int, error) {
+				list, err := lookup.Members(cmd.Context(), store, args[0])
+				return fmt.Sprintf("This deletes the target group %s with %s", args[0], wording.Count(len(list), "member")), 0, err
+			}); err != nil {
+				return err
+			}
+			if err := store.DeleteTargetGroup(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.Done(output.TargetGroupName{Name: args[0]}, "deleted target group %s", args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd

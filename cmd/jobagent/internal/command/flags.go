@@ -9,7 +9,77 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/jobagent/jobagent/jobs/drift"
+	"github.com/jobagent/jobagent/jobs/model"
 )
+
+// realValue is the value of a flag for a number that the control database stores as REAL.
+type realValue struct{ f *float64 }
+
+// AddReal adds a flag that is a number within the range of REAL. SQL Server refuses others before a
+// procedure sees them, and does not say which argument it is
+// (https://learn.microsoft.com/sql/t-sql/data-types/float-and-real-transact-sql).
+func AddReal(flags *pflag.FlagSet, f *float64, name string, absent float64, usage string) {
+	*f = absent
+	flags.Var(realValue{f}, name, usage)
+}
+
+func (v realValue) Set(text string) error {
+	f, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrSyntax) || math.IsNaN(f) {
+		return fmt.Errorf("invalid number %q: want one such as 1.5", text)
+	}
+	if math.Abs(f) > math.MaxFloat32 {
+		return fmt.Errorf("invalid number %q: want at most 3.4e38", text)
+	}
+	*v.f = f
+	return nil
+}
+
+func (v realValue) String() string {
+	if v.f == nil {
+		return "0"
+	}
+	return strconv.FormatFloat(*v.f, 'g', -1, 64)
+}
+
+// Type is the name of the type in help, as of other numbers with decimals.
+func (v realValue) Type() string { return "float64" }
+
+// AddField declares the flag of a field that settings have a value of. The value is the default.
+func AddField[S, V any](flags *pflag.FlagSet, f *model.Field[S, V], settings *V) {
+	switch v := f.Value(settings).(type) {
+	case *string:
+		flags.StringVar(v, f.Flag, *v, f.Usage)
+	case *bool:
+		flags.BoolVar(v, f.Flag, *v, f.Usage)
+	case *float64:
+		AddReal(flags, v, f.Flag, *v, f.Usage)
+	case *int:
+		if f.Seconds {
+			AddSeconds(flags, v, f.Flag, *v, f.Usage)
+		} else {
+			flags.IntVar(v, f.Flag, *v, f.Usage)
+		}
+	}
+}
+
+// TakeFields gives the settings whose flags are given.
+func TakeFields[S, V any](flags *pflag.FlagSet, fields []model.Field[S, V], spec *S, settings *V) {
+	for i := range fields {
+		if f := &fields[i]; f.Value(settings) != nil && flags.Changed(f.Flag) {
+			f.Take(spec, settings)
+		}
+	}
+}
+
+// AddSelection adds the flags that say what is compared of schemas.
+func AddSelection(flags *pflag.FlagSet, s *drift.Selection) {
+	flags.StringSliceVar(&s.Ignore, "ignore", nil, "leave these `PARTS` of schemas out, separated by commas")
+	flags.StringSliceVar(&s.Include, "include", nil, "compare these `PARTS` of schemas, too: permissions, system-names")
+	flags.StringArrayVar(&s.Exclude, "exclude", nil, "leave out objects that match this `PATTERN`, a schema or schema.object with * and ?; may be repeated")
+}
 
 // errTooLong means that a duration has more than 292 years.
 var errTooLong = errors.New("it is too long: want at most 292 years")
