@@ -24,9 +24,9 @@ const deployLockTimeout = 60_000
 
 // Install creates the control schema in one transaction. It then turns READ_COMMITTED_SNAPSHOT on,
 // unless other sessions use the database. If the schema is installed already, Install changes
-// nothing; it returns a *[dberror.SchemaVersionError] if that schema is not the one of this program. If the
-// database or the login does not meet the requirements, Install changes nothing and returns an
-// *[doctor.UnfitError].
+// nothing; it returns a *[dberror.SchemaVersionError] if that schema is not the one of this
+// program. If the database or the login does not meet the requirements, Install changes nothing and
+// returns an *[doctor.UnfitError].
 func (s Store) Install(ctx context.Context) error {
 	return s.conn.Retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
 }
