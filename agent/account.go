@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/agent/internal/backoff"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 )
 
 // runAccount follows the state of the job agent (account) of the control database until ctx is
@@ -65,8 +65,8 @@ func (h *Hosting) runAccount(ctx context.Context) {
 }
 
 // serves reports whether the agent runs cores for the job agent a.
-func (h *Hosting) serves(a controldb.JobAgent) bool {
-	if a.State == controldb.AgentNone {
+func (h *Hosting) serves(a account.JobAgent) bool {
+	if a.State == account.AgentNone {
 		return !h.cfg.AccountRequired
 	}
 	return a.State.Served()

@@ -11,8 +11,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/accounts"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -23,7 +24,7 @@ func TestPrepare(t *testing.T) {
 	store := env.OpenControl(t, env.CreateDatabase(t, "empty"))
 	require.ErrorIs(t, accounts.Prepare(t.Context(), store, false), dberror.ErrNotInstalled)
 	require.NoError(t, accounts.Prepare(t.Context(), store, true))
-	require.NoError(t, store.Verify(t.Context()))
+	require.NoError(t, installed.On(store).Verify(t.Context()))
 	require.NoError(t, accounts.Prepare(t.Context(), store, false))
 }
 
@@ -35,7 +36,7 @@ func TestReconcilerContinuesOperations(t *testing.T) {
 		env := testenv.Embedded(t, testenv.Options{})
 		store, name := env.Control(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		_, id, err := store.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a"})
+		_, id, err := account.On(store).Set(ctx, account.Change{Name: "a"})
 		require.NoError(t, err)
 		_, err = env.DB(t, name).ExecContext(ctx, `UPDATE jobs_internal.job_agent_operations
 SET holder = NEWID(), held_until = DATEADD(SECOND, 10, SYSUTCDATETIME());`)
@@ -44,10 +45,10 @@ SET holder = NEWID(), held_until = DATEADD(SECOND, 10, SYSUTCDATETIME());`)
 		short, stop := context.WithTimeout(ctx, 2*time.Second)
 		defer stop()
 		calls := 0
-		operation, err := accounts.Wait(short, store, id, func(controldb.JobAgentOperation) { calls++ })
+		operation, err := accounts.Wait(short, store, id, func(account.Operation) { calls++ })
 		require.NoError(t, err)
-		require.Equal(t, controldb.OperationInProgress, operation.Status)
-		require.Equal(t, controldb.OperationUpsert, operation.Kind)
+		require.Equal(t, account.OperationInProgress, operation.Status)
+		require.Equal(t, account.OperationUpsert, operation.Kind)
 		require.Positive(t, calls)
 
 		r, err := accounts.NewReconciler(store, zap.NewNop())
@@ -59,9 +60,9 @@ SET holder = NEWID(), held_until = DATEADD(SECOND, 10, SYSUTCDATETIME());`)
 		}()
 		began := time.Now()
 		for {
-			a, err := store.JobAgent(ctx)
+			a, err := account.On(store).Read(ctx)
 			require.NoError(t, err)
-			if a.State == controldb.AgentReady {
+			if a.State == account.AgentReady {
 				break
 			}
 			require.Less(t, time.Since(began), 15*time.Second, a.State)
@@ -70,7 +71,7 @@ SET holder = NEWID(), held_until = DATEADD(SECOND, 10, SYSUTCDATETIME());`)
 		require.Greater(t, time.Since(began), 5*time.Second, "the lease of the caller that was killed")
 		operation, err = accounts.Wait(ctx, store, id, nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.OperationSucceeded, operation.Status)
+		require.Equal(t, account.OperationSucceeded, operation.Status)
 		_, err = accounts.Wait(ctx, store, uuid.New(), nil)
 		require.ErrorContains(t, err, "does not exist any more")
 		cancel()

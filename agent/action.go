@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/callback"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
@@ -91,7 +92,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	if err != nil {
 		return h.invalid(task, started, err)
 	}
-	send := controldb.Send{Task: task.ID, Attempt: task.Attempt, Claim: task.Claim}
+	send := callbacks.Send{Task: task.ID, Attempt: task.Attempt, Claim: task.Claim}
 	attempt := targets.ActionAttempt{
 		Target: task.Target, Credential: task.CredentialName,
 		Key: IdempotencyKey(task.TargetExecutionID), Number: task.Attempt,
@@ -104,7 +105,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	}
 	if definition.Callback != nil {
 		token := callback.NewToken()
-		hash := controldb.HashToken(token)
+		hash := callbacks.HashToken(token)
 		send.Callback, send.CallbackTimeout = &hash, definition.Callback.Timeout
 		switch {
 		case h.actions.CallbackURL != "":

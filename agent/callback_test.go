@@ -18,8 +18,9 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/internal/callback"
-	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	receiving "github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -35,7 +36,7 @@ func newReceiver(t *testing.T, store *controldb.Store) *receiver {
 	t.Helper()
 	r := &receiver{conns: make(chan net.Conn)}
 	l := pipeListener{conns: r.conns, closed: make(chan struct{}), once: new(sync.Once)}
-	served := callbacks.On(l, "https://agent.example.com/jobs", store, zaptest.NewLogger(t))
+	served := receiving.On(l, "https://agent.example.com/jobs", store, zaptest.NewLogger(t))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- served.Serve(ctx) }() // ends with ctx
@@ -109,9 +110,9 @@ func (f *actionFixture) waiting(t *testing.T, id uuid.UUID) string {
 // waits reports whether the run's only target waits for a callback.
 func (f *actionFixture) waits(t *testing.T, id uuid.UUID) bool {
 	t.Helper()
-	list, err := f.Store.Callbacks(t.Context(), id)
+	list, err := callbacks.On(f.Store).OfRun(t.Context(), id)
 	require.NoError(t, err)
-	return len(list) > 0 && list[len(list)-1].State == controldb.CallbackWaiting
+	return len(list) > 0 && list[len(list)-1].State == callbacks.CallbackWaiting
 }
 
 func TestCallbackEndsTheAction(t *testing.T) {
@@ -251,7 +252,7 @@ func TestCase82(t *testing.T) {
 		require.InDelta(t, 600, time.Since(accepted).Seconds(), 10)
 		status, _ := r.post(t, callback, `{"success": true, "message": "too late"}`)
 		require.Equal(t, http.StatusBadRequest, status)
-		list, err := f.Store.Callbacks(t.Context(), id)
+		list, err := callbacks.On(f.Store).OfRun(t.Context(), id)
 		require.NoError(t, err)
 		require.Contains(t, list[0].Late, "too late")
 		require.Len(t, f.endpoint.Requests(), 1, "no call is repeated")

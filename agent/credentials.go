@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/secrets"
 )
 
 // StoredCredentials reads the credentials that are stored in the control database, and opens their
@@ -19,7 +20,7 @@ type StoredCredentials struct {
 	keys  []string
 	log   *zap.Logger
 
-	sealed sealedCache[controldb.SealedCredential]
+	sealed sealedCache[secrets.Credential]
 }
 
 // NewStoredCredentials returns the stored credentials of a control database. keys are references to
@@ -60,14 +61,14 @@ func (c *StoredCredentials) Login(name string) (user, password string, found boo
 func (c *StoredCredentials) Expire() { c.sealed.expire() }
 
 // read returns a credential of the cache.
-func (c *StoredCredentials) read(ctx context.Context, name string) (controldb.SealedCredential, error) {
+func (c *StoredCredentials) read(ctx context.Context, name string) (secrets.Credential, error) {
 	return c.sealed.read(ctx, name,
-		func() (controldb.SealedCredential, error) { return c.store.SealedCredential(ctx, name) },
+		func() (secrets.Credential, error) { return secrets.On(c.store).Credential(ctx, name) },
 		func(err error) bool { return errors.Is(err, dberror.ErrCredentialNotFound) })
 }
 
 // once clears the missing keys of a cached credential, so that they are examined once for each
 // read.
 func (c *StoredCredentials) once(name string) {
-	c.sealed.change(name, func(stored *controldb.SealedCredential) { stored.Secret.Missing = nil })
+	c.sealed.change(name, func(stored *secrets.Credential) { stored.Secret.Missing = nil })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -25,7 +26,7 @@ import (
 // setCredential seals a password for the active keys and stores the credential.
 func setCredential(t *testing.T, store *controldb.Store, name, user, password string, version int) {
 	t.Helper()
-	sealed, err := store.SealSecret(t.Context(), secret.Place{Owner: secret.OwnerCredential, Name: name, Version: version}, password)
+	sealed, err := secrets.On(store).Seal(t.Context(), secret.Place{Owner: secret.OwnerCredential, Name: name, Version: version}, password)
 	require.NoError(t, err)
 	_, err = store.SetCredential(t.Context(), name, user, sealed, nil)
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func TestStoredCredentials(t *testing.T) {
 		f := newFixture(t, env, 0)
 		k, ref := keyFile(t)
 		further, furtherRef := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), k.Public()))
 		setCredential(t, f.Store, "c1", "u", "first", 1)
 		c := agent.NewStoredCredentials(f.Store, []string{ref, furtherRef}, zap.NewNop())
 		login := func(name string) string {
@@ -61,7 +62,7 @@ func TestStoredCredentials(t *testing.T) {
 		_, _, found, err := lacking.Login("c1")
 		require.True(t, found)
 		require.ErrorContains(t, err, "add one to secret_keys")
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), further.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), further.Public()))
 		time.Sleep(5 * time.Second)
 		require.Equal(t, "v second", login("c1"))
 		time.Sleep(5 * time.Second)
@@ -77,7 +78,7 @@ func TestStepWithStoredCredential(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		k, ref := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), k.Public()))
 		f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests'; CREATE LOGIN other WITH PASSWORD = 'Only-4-others';")
 		f.exec(t, "db1", "CREATE USER robot; CREATE USER other;")
 		setCredential(t, f.Store, "stored", "robot", "Only-4-tests", 1)
@@ -123,7 +124,7 @@ func TestChangedCredentialOfTheNextRun(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		k, ref := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), k.Public()))
 		f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
 		f.exec(t, "db1", "CREATE USER robot;")
 		setCredential(t, f.Store, "stored", "robot", "Only-4-tests", 1)
@@ -156,7 +157,7 @@ func TestSecretsAreReadOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
 		k, ref := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), k.Public()))
 		setSecret(t, f.Store, "api", "first", 1, k)
 		s := agent.NewSecrets(f.Store, nil, []string{ref}, zap.NewNop())
 		canceled, cancel := context.WithCancel(t.Context())

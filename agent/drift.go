@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/drift"
 	"github.com/jobagent/jobagent/targets"
@@ -28,23 +29,23 @@ func (h *taskHost) drift(ctx context.Context, task controldb.Task, text string) 
 	if c.options, err = what.Selection.Options(targets.MatchName); err != nil {
 		return h.invalid(task, started, err)
 	}
-	c.recorded = controldb.ReadSchema{
+	c.recorded = drifts.ReadSchema{
 		Task: task.ID, Attempt: task.Attempt, Claim: task.Claim, Options: what.Selection.String(), AgainstName: what.Against,
 	}
 	server, database, isDatabase := what.Database()
 	switch {
 	case what.Against == action.AgainstNone:
-		c.recorded.Against = controldb.AgainstNone
+		c.recorded.Against = drifts.AgainstNone
 	case what.Against == action.AgainstMajority:
-		c.recorded.Against = controldb.AgainstMajority
+		c.recorded.Against = drifts.AgainstMajority
 	case isDatabase:
 		if err := targets.CheckServer(server); err != nil {
 			return h.invalid(task, started, fmt.Errorf("against %q: %w", what.Against, err))
 		}
 		c.reference = targets.NewTarget(server, database, "")
-		c.recorded.Against, c.recorded.AgainstTarget = controldb.AgainstDatabase, c.reference.ID
+		c.recorded.Against, c.recorded.AgainstTarget = drifts.AgainstDatabase, c.reference.ID
 	default:
-		c.recorded.Against = controldb.AgainstBaseline
+		c.recorded.Against = drifts.AgainstBaseline
 	}
 	return c.run(ctx)
 }
@@ -55,7 +56,7 @@ type comparison struct {
 	task    controldb.Task
 	options drift.Options
 	// recorded holds the values that are recorded with each schema.
-	recorded controldb.ReadSchema
+	recorded drifts.ReadSchema
 	// reference is the database with which the target is compared; zero if the reference is not a
 	// database.
 	reference targets.Target
@@ -71,13 +72,13 @@ func (c *comparison) run(ctx context.Context) report {
 		return r
 	}
 	verdict, message, err := c.record(ctx, target, found)
-	if verdict == controldb.DriftNeedsReference {
+	if verdict == drifts.DriftNeedsReference {
 		of, reference := c.read(ctx, c.reference)
 		if of.Outcome != targets.Succeeded {
 			of.Summary = fmt.Sprintf("The database with which this one is compared, %s, could not be read: %s", c.reference, of.Summary)
 			return h.result(c.task, of)
 		}
-		if verdict, message, err = c.record(ctx, c.reference, reference); err == nil && verdict != controldb.DriftRefused {
+		if verdict, message, err = c.record(ctx, c.reference, reference); err == nil && verdict != drifts.DriftRefused {
 			verdict, message, err = c.record(ctx, target, found)
 		}
 	}
@@ -89,16 +90,16 @@ func (c *comparison) run(ctx context.Context) report {
 		return h.retreat(ctx, c.task, "the agent could not record the schema in the control database")
 	}
 	switch verdict {
-	case controldb.DriftAlike, controldb.DriftRecorded:
+	case drifts.DriftAlike, drifts.DriftRecorded:
 		res.Summary = message
-	case controldb.DriftDiffers, controldb.DriftMissing:
+	case drifts.DriftDiffers, drifts.DriftMissing:
 		// Another attempt would find the same schema.
 		res.Outcome, res.Summary, res.NoRetry = targets.Failed, message, true
 		res.Error = targets.ErrorDetail{Text: message, Class: targets.ClassPermanent}
-		if verdict == controldb.DriftMissing {
+		if verdict == drifts.DriftMissing {
 			res.Error.Class = targets.ClassConfig
 		}
-	case controldb.DriftRefused:
+	case drifts.DriftRefused:
 		return notSent(c.task, message)
 	default:
 		return h.retreat(ctx, c.task, fmt.Sprintf("the control database answered with %q to the schema", verdict))
@@ -119,15 +120,15 @@ func (c *comparison) read(ctx context.Context, target targets.Target) (targets.R
 
 // record records the schema of a database. The parts of the schema are sent only if the control
 // database asks for them.
-func (c *comparison) record(ctx context.Context, target targets.Target, found *drift.Print) (controldb.DriftVerdict, string, error) {
+func (c *comparison) record(ctx context.Context, target targets.Target, found *drift.Print) (drifts.Verdict, string, error) {
 	r := c.recorded
 	r.Target, r.Fingerprint, r.Objects = target, found.Fingerprint(), found.Objects()
-	verdict, message, err := c.host.store.RecordDrift(ctx, c.host.termID, r)
-	if err != nil || verdict != controldb.DriftNeedsParts {
+	verdict, message, err := drifts.On(c.host.store).Record(ctx, c.host.termID, r)
+	if err != nil || verdict != drifts.DriftNeedsParts {
 		return verdict, message, err
 	}
 	if r.Parts, err = found.Parts(); err != nil {
 		return "", "", err
 	}
-	return c.host.store.RecordDrift(ctx, c.host.termID, r)
+	return drifts.On(c.host.store).Record(ctx, c.host.termID, r)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -66,7 +67,7 @@ func TestDrift(t *testing.T) {
 			require.LessOrEqual(t, row.Attempts, 1)
 		}
 		history := func() (list []string) {
-			all, err := f.Store.DriftHistory(t.Context(), controldb.DriftFilter{})
+			all, err := drifts.On(f.Store).History(t.Context(), drifts.Filter{})
 			require.NoError(t, err)
 			for _, s := range all {
 				require.False(t, s.LastSeen.Before(s.FirstSeen))
@@ -113,7 +114,7 @@ func TestDriftFromDatabase(t *testing.T) {
 
 		rows = f.ended(t, f.Start(t, "baseline"), time.Minute)
 		require.Equal(t, []string{"db1 Failed: The baseline 'v1' does not exist.", "db2 Failed: The baseline 'v1' does not exist."}, outcomes(rows, 1))
-		require.NoError(t, f.Store.SetDriftBaseline(t.Context(), "v1", targets.NewTarget(f.ServerName, "golden", "")))
+		require.NoError(t, drifts.On(f.Store).SetBaseline(t.Context(), "v1", targets.NewTarget(f.ServerName, "golden", "")))
 
 		f.exec(t, "golden", `CREATE TABLE dbo.customers (id INT NOT NULL);`)
 		rows = f.ended(t, f.Start(t, "golden"), time.Minute)

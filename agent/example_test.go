@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -57,7 +58,7 @@ func embedAgent(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Install(ctx); err != nil {
+	if err := deploy.On(store).Install(ctx); err != nil {
 		return err
 	}
 	if err := defineJob(ctx, store); err != nil {

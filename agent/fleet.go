@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 // Member is one of several control databases that a process serves.
@@ -119,7 +120,7 @@ func (f *Fleet) serveOnce(ctx context.Context, m Member, log *zap.Logger) (err e
 	var tools Tools
 	closeTools := func() {}
 	err = Await(ctx, f.cfg.Alive, log, func(ctx context.Context) (err error) {
-		if _, err := m.Store.CheckAgent(ctx); err != nil {
+		if _, err := installed.On(m.Store).CheckAgent(ctx); err != nil {
 			if errors.Is(err, dberror.ErrSchemaVersion) {
 				m.Metrics.CoreFailed(metrics.CauseSchema)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -109,11 +110,11 @@ func TestAgentFollowsTheJobAgent(t *testing.T) {
 		runFleet(t, agent.Config{MaxConcurrentTargets: 4, Alive: alive.beat}, m)
 		f.AddJob(t, "short", []string{"SELECT 1;"})
 		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:30:00';"})
-		state := func(want controldb.JobAgentState) {
+		state := func(want account.State) {
 			t.Helper()
 			deadline := time.Now().Add(2 * time.Minute)
 			for {
-				a, err := f.Store.JobAgent(ctx)
+				a, err := account.On(f.Store).Read(ctx)
 				require.NoError(t, err)
 				if a.State == want {
 					return
@@ -139,25 +140,25 @@ func TestAgentFollowsTheJobAgent(t *testing.T) {
 		time.Sleep(time.Minute) // virtual time
 		require.Equal(t, jobs.Created, f.Run(t, id)[0].Lifecycle, "the account is required, and there is none")
 
-		_, _, err := f.Store.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		_, _, err := account.On(f.Store).Set(ctx, account.Change{Name: "a1"})
 		require.NoError(t, err)
-		state(controldb.AgentReady)
+		state(account.AgentReady)
 		require.Equal(t, jobs.Succeeded, f.ended(t, id, time.Minute)[0].Lifecycle)
 
-		require.NoError(t, f.Store.DisableJobAgent(ctx, "repairs"))
+		require.NoError(t, account.On(f.Store).Disable(ctx, "repairs"))
 		live(0)
-		require.NoError(t, f.Store.EnableJobAgent(ctx))
+		require.NoError(t, account.On(f.Store).Enable(ctx))
 		live(1)
 
 		id = f.Start(t, "long")
 		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
-		_, err = f.Store.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		_, err = account.On(f.Store).Delete(ctx, "a1", uuid.Nil)
 		require.NoError(t, err)
-		state(controldb.AgentDeleted)
+		state(account.AgentDeleted)
 		require.Equal(t, jobs.Canceled, f.Run(t, id)[0].Lifecycle)
 		live(0)
 		time.Sleep(time.Minute) // virtual time: the agent waits for the next job agent
-		_, _, err = f.Store.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a2"})
+		_, _, err = account.On(f.Store).Set(ctx, account.Change{Name: "a2"})
 		require.NoError(t, err)
 		live(1)
 		require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "short"), time.Minute)[0].Lifecycle)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -29,7 +30,7 @@ func TestLeastPrivilege(t *testing.T) {
 			env.CreateDatabase(t, name)
 		}
 		grant := func(login, role string, databases ...[]string) {
-			sections, err := controldb.Grants(controldb.GrantRequest{Login: login, Role: role, Ledger: mssql.LedgerTable()})
+			sections, err := deploy.Grants(deploy.GrantRequest{Login: login, Role: role, Ledger: mssql.LedgerTable()})
 			require.NoError(t, err)
 			require.Len(t, sections, len(databases))
 			for i, s := range sections {
@@ -40,7 +41,7 @@ func TestLeastPrivilege(t *testing.T) {
 			}
 		}
 		grant(agentLogin, "jobs_agent", []string{"master"}, []string{f.Control})
-		grant(targetLogin, controldb.GrantTarget, []string{"master"}, []string{"tenant", "results"}, []string{"results"})
+		grant(targetLogin, deploy.GrantTarget, []string{"master"}, []string{"tenant", "results"}, []string{"results"})
 		_, err := env.DBAs(t, f.Control, targetLogin, password).ExecContext(t.Context(), "SELECT 1;")
 		require.Error(t, err, "the login of the targets has no user in the control database")
 

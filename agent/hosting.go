@@ -15,7 +15,10 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -82,12 +85,12 @@ func New(
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
-	var other *controldb.SchemaVersionError
+	var other *dberror.SchemaVersionError
 	err := Await(ctx, h.cfg.Alive, h.log, func(ctx context.Context) (err error) {
-		if other, err = h.store.CheckAgent(ctx); err != nil {
+		if other, err = installed.On(h.store).CheckAgent(ctx); err != nil {
 			return err
 		}
-		return h.store.CheckRowVersions(ctx)
+		return doctor.On(h.store).CheckRowVersions(ctx)
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -191,8 +194,8 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	defer cancelTerm(ErrStopping)
 	trust := newTrust(asked, term.TTL)
 	defer h.others.count(0)
-	gate := newSendGate(trust, func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error) {
-		return h.store.BeginSend(ctx, term.ID, sends)
+	gate := newSendGate(trust, func(ctx context.Context, sends []callbacks.Send) ([]controldb.Refusal, error) {
+		return callbacks.On(h.store).BeginSend(ctx, term.ID, sends)
 	})
 	share := h.cfg.Budget.join()
 	defer share.leave()
@@ -231,7 +234,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 // schema, which may be older than at the start of the agent if a backup was restored. The call may
 // take at most the length of a lease, because a later answer would be for a term that has expired.
 func (h *Hosting) startTerm(ctx context.Context) (term controldb.Term, asked time.Time, err error) {
-	if _, err := h.store.CheckAgent(ctx); err != nil {
+	if _, err := installed.On(h.store).CheckAgent(ctx); err != nil {
 		return term, asked, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Lease)

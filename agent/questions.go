@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/questions"
 	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -49,9 +50,9 @@ const (
 // errQuestionCanceled means that somebody has canceled the question.
 var errQuestionCanceled = errors.New("the question was canceled")
 
-// questions runs the queries that people have asked through the control database (sql/DESIGN.md,
-// "Questions") on the databases of target groups.
-type questions struct {
+// questionRunner runs the queries that people have asked through the control database
+// (sql/DESIGN.md, "Questions") on the databases of target groups.
+type questionRunner struct {
 	store *controldb.Store
 	term  controldb.TermID
 	// termCtx ends with the term.
@@ -62,17 +63,17 @@ type questions struct {
 	wake chan struct{}
 }
 
-func newQuestions(store *controldb.Store, term controldb.TermID, termCtx context.Context, tools Tools, log *zap.Logger) *questions {
-	return &questions{
+func newQuestions(store *controldb.Store, term controldb.TermID, termCtx context.Context, tools Tools, log *zap.Logger) *questionRunner {
+	return &questionRunner{
 		store: store, term: term, termCtx: termCtx, tools: tools,
 		log: log.With(zap.String(keyService, "questions")), wake: make(chan struct{}, 1),
 	}
 }
 
-func (q *questions) name() string { return "questions" }
+func (q *questionRunner) name() string { return "questions" }
 
 // run claims and carries out questions, whenever wake has a value, until ctx is done.
-func (q *questions) run(ctx context.Context, ready func()) error {
+func (q *questionRunner) run(ctx context.Context, ready func()) error {
 	ready()
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -89,7 +90,7 @@ func (q *questions) run(ctx context.Context, ready func()) error {
 				return nil
 			case slots <- struct{}{}:
 			}
-			claim, err := q.store.ClaimQuestion(ctx, q.term)
+			claim, err := questions.On(q.store).Claim(ctx, q.term)
 			if claimed = err == nil && claim != nil; claimed {
 				asking.Go(func() {
 					defer func() { <-slots }()
@@ -106,7 +107,7 @@ func (q *questions) run(ctx context.Context, ready func()) error {
 }
 
 // carryOut runs one question and records the answers.
-func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuestion) {
+func (q *questionRunner) carryOut(ctx context.Context, claim *questions.Claimed) {
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(q.termCtx, func() { stop(ErrTermLost) })()
@@ -114,7 +115,7 @@ func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuesti
 		claimed()
 	}
 	a := &answering{
-		questions: q, claim: claim, stop: stop, rows: make(chan controldb.RecordedRow), shapes: map[string]int{},
+		questionRunner: q, claim: claim, stop: stop, rows: make(chan questions.RecordedRow), shapes: map[string]int{},
 		log: q.log.With(zap.Int64(keyQuestionID, claim.ID)),
 	}
 	a.log.Info("asking a question")
@@ -136,8 +137,8 @@ func (q *questions) carryOut(ctx context.Context, claim *controldb.ClaimedQuesti
 
 // answering is a question that is carried out. It is the sink of the answers.
 type answering struct {
-	*questions
-	claim *controldb.ClaimedQuestion
+	*questionRunner
+	claim *questions.Claimed
 	// stop ends the question.
 	stop context.CancelCauseFunc
 	log  *zap.Logger
@@ -148,13 +149,13 @@ type answering struct {
 
 	mu     sync.Mutex
 	shapes map[string]int // numbers by result set and columns
-	added  []controldb.RecordedShape
+	added  []questions.RecordedShape
 
-	rows chan controldb.RecordedRow
+	rows chan questions.RecordedRow
 
 	// These belong to record and, after it has returned, to carryOut.
 
-	pending []controldb.RecordedRow
+	pending []questions.RecordedRow
 	bytes   int
 	number  int  // number of the last row
 	full    bool // no more rows are kept
@@ -162,7 +163,7 @@ type answering struct {
 }
 
 // ask queries all databases and returns how the question ended.
-func (a *answering) ask(ctx context.Context) (end controldb.RecordedAnswers) {
+func (a *answering) ask(ctx context.Context) (end questions.RecordedAnswers) {
 	end.Ended = true
 	defer func() {
 		if p := recover(); p != nil {
@@ -215,7 +216,7 @@ func (a *answering) ask(ctx context.Context) (end controldb.RecordedAnswers) {
 
 // list returns the databases to be queried.
 func (a *answering) list(ctx context.Context) ([]targets.Target, error) {
-	members, err := a.store.GroupMembers(ctx, a.claim.Group)
+	members, err := questions.On(a.store).GroupMembers(ctx, a.claim.Group)
 	if err != nil {
 		return nil, err
 	}
@@ -257,12 +258,12 @@ func without(list []question.Failure, cause error) (own []question.Failure) {
 }
 
 // grouped returns the failures in the form in which they are recorded.
-func grouped(list []question.Failure) (errs []controldb.RecordedError) {
+func grouped(list []question.Failure) (errs []questions.RecordedError) {
 	for _, g := range question.GroupFailures(list) {
 		if len(errs) == maxAnswerErrors {
 			break
 		}
-		errs = append(errs, controldb.RecordedError{
+		errs = append(errs, questions.RecordedError{
 			Message: clipped(g.Message, maxAnswerMessage), Class: string(g.Class), Targets: len(g.Targets),
 			Names: g.Targets[:min(len(g.Targets), namedTargets)],
 		})
@@ -275,9 +276,9 @@ func clipped(text string, most int) string { return wording.Clip(text, most, wor
 
 // Begin implements [question.Sink].
 func (a *answering) Begin(t targets.Target, number int, columns []mssql.Column) (question.Rows, error) {
-	shape := controldb.RecordedShape{ResultSet: number, Columns: make([]controldb.QuestionColumn, len(columns))}
+	shape := questions.RecordedShape{ResultSet: number, Columns: make([]questions.Column, len(columns))}
 	for i, c := range columns {
-		shape.Columns[i] = controldb.QuestionColumn{Name: c.Name, Kind: string(c.Kind())}
+		shape.Columns[i] = questions.Column{Name: c.Name, Kind: string(c.Kind())}
 	}
 	key, err := json.Marshal(shape)
 	if err != nil {
@@ -317,7 +318,7 @@ func (r *answerRows) Row(row []driver.Value) error {
 		}
 		values = appendValue(values, r.columns[i], v)
 	}
-	r.rows <- controldb.RecordedRow{ // record receives until all sessions have ended
+	r.rows <- questions.RecordedRow{ // record receives until all sessions have ended
 		Shape: r.shape, Server: r.target.Server, Database: r.target.Database, Values: append(values, ']'),
 	}
 	return nil
@@ -367,13 +368,13 @@ func (a *answering) record(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if !a.full && !a.lost && ctx.Err() == nil {
-			a.send(ctx, controldb.RecordedAnswers{})
+			a.send(ctx, questions.RecordedAnswers{})
 		}
 	}
 }
 
 // send records the pending rows, with counts. It retries until ctx is done or the term is lost.
-func (a *answering) send(ctx context.Context, answers controldb.RecordedAnswers) {
+func (a *answering) send(ctx context.Context, answers questions.RecordedAnswers) {
 	answers.Question, answers.Targets = a.claim.ID, a.targets.Load()
 	answers.Answered, answers.Failed, answers.Paused = int(a.answered.Load()), int(a.failed.Load()), int(a.paused.Load())
 	answers.Rows, a.pending, a.bytes = a.pending, nil, 0
@@ -382,21 +383,21 @@ func (a *answering) send(ctx context.Context, answers controldb.RecordedAnswers)
 	a.mu.Unlock()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Second}
 	for {
-		verdict, err := a.store.RecordAnswers(ctx, a.term, answers)
+		verdict, err := questions.On(a.store).RecordAnswers(ctx, a.term, answers)
 		switch {
-		case errors.Is(err, dberror.ErrTermEnded), err == nil && verdict == controldb.AnswersRefused:
+		case errors.Is(err, dberror.ErrTermEnded), err == nil && verdict == questions.AnswersRefused:
 			a.lost = true
 			a.stop(ErrTermLost)
 			return
-		case err == nil && verdict == controldb.AnswersCanceled:
+		case err == nil && verdict == questions.AnswersCanceled:
 			a.full = true
 			a.stop(errQuestionCanceled)
 			return
-		case err == nil && verdict == controldb.AnswersFull:
+		case err == nil && verdict == questions.AnswersFull:
 			a.full = true
 			a.stop(question.ErrEnough)
 			return
-		case err == nil && verdict == controldb.AnswersBusy:
+		case err == nil && verdict == questions.AnswersBusy:
 			err = errors.New("another session is changing the question")
 		case err == nil:
 			return

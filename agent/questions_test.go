@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/questions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -32,20 +32,20 @@ func (f *fixture) permitQuestions(t *testing.T, databases ...string) {
 }
 
 // answered waits until a question has ended.
-func (f *fixture) answered(t *testing.T, id int64) controldb.AskedQuestion {
+func (f *fixture) answered(t *testing.T, id int64) questions.Question {
 	t.Helper()
-	return f.asked(t, id, func(q controldb.AskedQuestion) bool { return !q.Active })
+	return f.asked(t, id, func(q questions.Question) bool { return !q.Active })
 }
 
 // asked waits until ok accepts a question.
-func (f *fixture) asked(t *testing.T, id int64, ok func(controldb.AskedQuestion) bool) controldb.AskedQuestion {
+func (f *fixture) asked(t *testing.T, id int64, ok func(questions.Question) bool) questions.Question {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		q, err := f.Store.Question(t.Context(), id)
+		q, err := questions.On(f.Store).Get(t.Context(), id)
 		require.NoError(t, err)
 		if ok(q) {
 			return q
@@ -61,7 +61,7 @@ func (f *fixture) asked(t *testing.T, id int64, ok func(controldb.AskedQuestion)
 // answers returns the rows of a question in the order of the databases.
 func (f *fixture) answers(t *testing.T, id int64) (list []string) {
 	t.Helper()
-	rows, err := f.Store.QuestionRows(t.Context(), id, 0, 20_000)
+	rows, err := questions.On(f.Store).Rows(t.Context(), id, 0, 20_000)
 	require.NoError(t, err)
 	for i, r := range rows {
 		require.Equal(t, i+1, r.Number)
@@ -86,7 +86,7 @@ func TestQuestion(t *testing.T) {
 		f.exec(t, f.Control, `EXECUTE jobs.sp_pause_target @p1, N'db4', N'is being moved';`, f.ServerName)
 		f.startAgent(t, agent.Config{})
 
-		id, err := f.Store.AskQuestion(t.Context(), controldb.QuestionSpec{
+		id, err := questions.On(f.Store).Ask(t.Context(), questions.Spec{
 			TargetGroup: "ASKED", Text: "INSERT INTO dbo.t (id) VALUES (7);\nGO\nSELECT id, note, at FROM dbo.t WHERE id <> 7 ORDER BY id; SELECT 1.50 AS n",
 		})
 		require.NoError(t, err)
@@ -100,13 +100,13 @@ func TestQuestion(t *testing.T) {
 			`1 db1 [0,"a \"b\"","2026-01-02T03:04:05"]`, `1 db1 [10,null,null]`, `2 db1 [1.50]`,
 			`1 db2 [1,"a \"b\"","2026-01-02T03:04:05"]`, `1 db2 [11,null,null]`, `2 db2 [1.50]`,
 		}, f.answers(t, id))
-		shapes, err := f.Store.QuestionShapes(t.Context(), id)
+		shapes, err := questions.On(f.Store).Shapes(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.QuestionShape{
-			{Shape: 1, ResultSet: 1, Columns: []controldb.QuestionColumn{{Name: "id", Kind: "number"}, {Name: "note", Kind: "text"}, {Name: "at", Kind: "time"}}},
-			{Shape: 2, ResultSet: 2, Columns: []controldb.QuestionColumn{{Name: "n", Kind: "number"}}},
+		require.Equal(t, []questions.Shape{
+			{Shape: 1, ResultSet: 1, Columns: []questions.Column{{Name: "id", Kind: "number"}, {Name: "note", Kind: "text"}, {Name: "at", Kind: "time"}}},
+			{Shape: 2, ResultSet: 2, Columns: []questions.Column{{Name: "n", Kind: "number"}}},
 		}, shapes)
-		failures, err := f.Store.QuestionErrors(t.Context(), id)
+		failures, err := questions.On(f.Store).Errors(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, failures, 1)
 		require.Contains(t, failures[0].Message, "Invalid object name 'dbo.t'")
@@ -124,24 +124,24 @@ func TestQuestionLimits(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
 		f.permitQuestions(t, f.Targets...)
 		f.startAgent(t, agent.Config{})
-		ask := func(text string, edit func(*controldb.QuestionSpec)) controldb.AskedQuestion {
-			spec := controldb.QuestionSpec{TargetGroup: questionGroup, Text: text}
+		ask := func(text string, edit func(*questions.Spec)) questions.Question {
+			spec := questions.Spec{TargetGroup: questionGroup, Text: text}
 			if edit != nil {
 				edit(&spec)
 			}
-			id, err := f.Store.AskQuestion(t.Context(), spec)
+			id, err := questions.On(f.Store).Ask(t.Context(), spec)
 			require.NoError(t, err)
 			return f.answered(t, id)
 		}
 		const numbers = "SELECT o.value FROM STRING_SPLIT(REPLICATE(N'1,', 1999) + N'1', N',') AS o"
 
-		q := ask(numbers, func(s *controldb.QuestionSpec) { s.MaxRows = ptr(1500) })
+		q := ask(numbers, func(s *questions.Spec) { s.MaxRows = ptr(1500) })
 		require.Equal(t, jobs.Succeeded, q.Lifecycle)
 		require.Equal(t, 1500, q.Rows)
 		require.True(t, q.Cut)
 		require.Len(t, f.answers(t, q.ID), 1500)
 
-		q = ask(numbers, func(s *controldb.QuestionSpec) { s.MaxRowsOfTarget = ptr(3) })
+		q = ask(numbers, func(s *questions.Spec) { s.MaxRowsOfTarget = ptr(3) })
 		require.Equal(t, []int{6, 2, 0}, []int{q.Rows, q.Answered, q.Failed})
 		require.True(t, q.Cut)
 
@@ -151,7 +151,7 @@ func TestQuestionLimits(t *testing.T) {
 
 		// 10,000 rows of 4,000 characters are ten times the limit.
 		long := strings.Replace(numbers, "o.value", "REPLICATE(N'x', 3000)", 1)
-		q = ask(long, func(s *controldb.QuestionSpec) { s.MaxRows = ptr(10_000) })
+		q = ask(long, func(s *questions.Spec) { s.MaxRows = ptr(10_000) })
 		require.Equal(t, jobs.Succeeded, q.Lifecycle)
 		require.True(t, q.Cut)
 		require.Less(t, q.Rows, 1500)
@@ -162,7 +162,7 @@ func TestQuestionLimits(t *testing.T) {
 		require.Contains(t, q.Message, "Nothing was sent, because this cannot be rolled back: line 1: ALTER DATABASE")
 		require.Nil(t, q.Targets)
 
-		q = ask("WAITFOR DELAY '00:05'", func(s *controldb.QuestionSpec) { s.TimeoutSeconds = ptr(2) })
+		q = ask("WAITFOR DELAY '00:05'", func(s *questions.Spec) { s.TimeoutSeconds = ptr(2) })
 		require.Equal(t, "2 of 2 databases failed.", q.Message)
 		require.Less(t, q.End.Sub(q.Start), 10*time.Second)
 	})
@@ -176,19 +176,19 @@ func TestQuestionCanceled(t *testing.T) {
 		f.permitQuestions(t, f.Targets...)
 
 		// Without an agent nothing has to end.
-		id, err := f.Store.AskQuestion(t.Context(), controldb.QuestionSpec{TargetGroup: questionGroup, Text: "SELECT 1"})
+		id, err := questions.On(f.Store).Ask(t.Context(), questions.Spec{TargetGroup: questionGroup, Text: "SELECT 1"})
 		require.NoError(t, err)
-		require.NoError(t, f.Store.CancelQuestion(t.Context(), id))
+		require.NoError(t, questions.On(f.Store).Cancel(t.Context(), id))
 		require.Equal(t, jobs.Canceled, f.answered(t, id).Lifecycle)
 
 		f.startAgent(t, agent.Config{})
-		id, err = f.Store.AskQuestion(t.Context(), controldb.QuestionSpec{
+		id, err = questions.On(f.Store).Ask(t.Context(), questions.Spec{
 			TargetGroup: questionGroup, Text: "SELECT 1 AS a;\nGO\nIF DB_NAME() = N'db2' WAITFOR DELAY '00:09'", TimeoutSeconds: ptr(600),
 		})
 		require.NoError(t, err)
-		f.asked(t, id, func(q controldb.AskedQuestion) bool { return q.Rows == 2 && q.Answered == 1 })
+		f.asked(t, id, func(q questions.Question) bool { return q.Rows == 2 && q.Answered == 1 })
 		before := time.Now()
-		require.NoError(t, f.Store.CancelQuestion(t.Context(), id))
+		require.NoError(t, questions.On(f.Store).Cancel(t.Context(), id))
 		q := f.answered(t, id)
 		require.Less(t, time.Since(before), 3*time.Second)
 		require.Equal(t, jobs.Canceled, q.Lifecycle)
@@ -197,7 +197,7 @@ func TestQuestionCanceled(t *testing.T) {
 		var sessions int
 		f.query(t, "master", `SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE program_name LIKE N'%question%'`, &sessions)
 		require.Zero(t, sessions)
-		require.ErrorIs(t, f.Store.CancelQuestion(t.Context(), 99), dberror.ErrQuestionNotFound)
+		require.ErrorIs(t, questions.On(f.Store).Cancel(t.Context(), 99), dberror.ErrQuestionNotFound)
 	})
 }
 
@@ -208,11 +208,11 @@ func TestQuestionOfLostAgent(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
 		f.permitQuestions(t, f.Targets...)
 		stop := f.startAgent(t, agent.Config{})
-		spec := controldb.QuestionSpec{
+		spec := questions.Spec{
 			TargetGroup: questionGroup, Text: "SELECT 1 AS a;\nGO\nWAITFOR DELAY '00:09'", TimeoutSeconds: ptr(600),
 		}
-		partly := func(q controldb.AskedQuestion) bool { return q.Rows == 2 }
-		id, err := f.Store.AskQuestion(t.Context(), spec)
+		partly := func(q questions.Question) bool { return q.Rows == 2 }
+		id, err := questions.On(f.Store).Ask(t.Context(), spec)
 		require.NoError(t, err)
 		f.asked(t, id, partly)
 		f.exec(t, f.Control, endTerm)
@@ -221,7 +221,7 @@ func TestQuestionOfLostAgent(t *testing.T) {
 		require.Contains(t, q.Message, "The agent was lost; ask again.")
 		require.Equal(t, 2, q.Rows)
 
-		id, err = f.Store.AskQuestion(t.Context(), spec)
+		id, err = questions.On(f.Store).Ask(t.Context(), spec)
 		require.NoError(t, err)
 		f.asked(t, id, partly)
 		stop()
@@ -230,7 +230,7 @@ func TestQuestionOfLostAgent(t *testing.T) {
 		require.Contains(t, q.Message, "The agent stopped before all databases had answered; ask again.")
 
 		// Nobody waits for a question that was asked hours ago.
-		id, err = f.Store.AskQuestion(t.Context(), spec)
+		id, err = questions.On(f.Store).Ask(t.Context(), spec)
 		require.NoError(t, err)
 		f.exec(t, f.Control, `UPDATE jobs_internal.questions SET asked_at = DATEADD(HOUR, -1, asked_at) WHERE is_active = 1;`)
 		f.startAgent(t, agent.Config{})

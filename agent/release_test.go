@@ -17,6 +17,9 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/earlier"
@@ -41,8 +44,8 @@ func TestReleases(t *testing.T) {
 		})
 
 		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol, controldb.AgentProtocol+1))
-		require.ErrorIs(t, f.Store.CheckVersion(t.Context()), dberror.ErrSchemaVersion)
-		require.ErrorIs(t, f.Store.Migrate(t.Context()), dberror.ErrSchemaVersion, "an older program must not undo a release")
+		require.ErrorIs(t, installed.On(f.Store).CheckVersion(t.Context()), dberror.ErrSchemaVersion)
+		require.ErrorIs(t, deploy.On(f.Store).Migrate(t.Context()), dberror.ErrSchemaVersion, "an older program must not undo a release")
 		rows := f.ended(t, f.Start(t, "short"), time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle), "the agent continues")
 		rows = f.ended(t, long, 2*time.Minute)
@@ -71,7 +74,7 @@ func TestReleases(t *testing.T) {
 		require.ErrorIs(t, late.Run(context.WithoutCancel(t.Context())), dberror.ErrSchemaVersion)
 
 		require.NoError(t, sim.ReturnToThisRelease(t.Context(), db))
-		require.NoError(t, f.Store.Verify(t.Context()))
+		require.NoError(t, installed.On(f.Store).Verify(t.Context()))
 		f.startAgent(t, cfg)
 		rows = f.ended(t, long, 3*time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
@@ -107,7 +110,7 @@ func TestEarlierRelease(t *testing.T) {
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
 		_, why := m.Ready()
 		require.Contains(t, why, "the control schema does not support this program")
-		require.NoError(t, store.Migrate(t.Context()))
+		require.NoError(t, deploy.On(store).Migrate(t.Context()))
 		eventuallyReady(t, m, 2*time.Minute)
 		stop()
 	})
@@ -138,7 +141,7 @@ func TestSchemaGetsOlder(t *testing.T) {
 		require.Less(t, len(waits), 20, "the waits grow")
 		require.Contains(t, waits[0].ContextMap()["error"], `1 object missing (jobs_internal.confirm_term): run "jobagent db migrate"`)
 
-		require.NoError(t, f.Store.Migrate(t.Context()))
+		require.NoError(t, deploy.On(f.Store).Migrate(t.Context()))
 		eventuallyReady(t, m, time.Minute)
 		rows := f.ended(t, f.Start(t, "j"), time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
@@ -172,7 +175,7 @@ func TestAgentNeedsRowVersions(t *testing.T) {
 		refused, err := agent.New(cfg, f.Store, agents.Tools(t, f.Env, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		err = refused.Run(t.Context())
-		require.ErrorIs(t, err, controldb.ErrUnfit)
+		require.ErrorIs(t, err, doctor.ErrUnfit)
 		require.ErrorContains(t, err, "stop all agents and fronts")
 		require.ErrorContains(t, err, "ALTER DATABASE ["+f.Control+"] SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;")
 		set("ON")
@@ -207,7 +210,7 @@ func TestMigrateUnderAgent(t *testing.T) {
 		_, err = report.ExecContext(t.Context(), `SELECT COUNT(*) FROM jobs_internal.job_executions WITH (HOLDLOCK);`)
 		require.NoError(t, err)
 		waits := 0
-		require.NoError(t, f.Store.MigrateWith(t.Context(), controldb.MigrateOptions{Tell: func(line string) {
+		require.NoError(t, deploy.On(f.Store).MigrateWith(t.Context(), deploy.MigrateOptions{Tell: func(line string) {
 			if strings.Contains(line, "tries again in") {
 				if waits++; waits == 2 {
 					require.NoError(t, report.Commit())
@@ -215,7 +218,7 @@ func TestMigrateUnderAgent(t *testing.T) {
 			}
 		}}))
 		require.Equal(t, 2, waits)
-		require.NoError(t, f.Store.Verify(t.Context()))
+		require.NoError(t, installed.On(f.Store).Verify(t.Context()))
 		require.Equal(t, "Succeeded", string(f.ended(t, short, time.Minute)[0].Lifecycle))
 		rows := f.ended(t, long, 2*time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))

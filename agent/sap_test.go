@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -29,7 +30,7 @@ import (
 // memory receives.
 type sapFixture struct {
 	*actionFixture
-	scope controldb.SAPScope
+	scope sap.Scope
 
 	mu      sync.Mutex
 	tenants map[string]targets.Tenant // of the attempts, by schedule
@@ -53,11 +54,11 @@ func (r tenantRunner) Run(ctx context.Context, a targets.ActionAttempt) targets.
 // action. Hosts that begin with no- do not exist.
 func sapBubble(t *testing.T, handler func(f *sapFixture, w http.ResponseWriter, r *http.Request), fn func(t *testing.T, f *sapFixture)) {
 	t.Helper()
-	f := &sapFixture{scope: controldb.SAPProvider(), tenants: map[string]targets.Tenant{}}
+	f := &sapFixture{scope: sap.Provider(), tenants: map[string]targets.Tenant{}}
 	actionBubble(t, 0, func(w http.ResponseWriter, r *http.Request) { handler(f, w, r) }, func(t *testing.T, a *actionFixture) {
 		f.actionFixture = a
-		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "p", "provider", ""))
-		require.NoError(t, f.Store.SubscribeSAPTenant(t.Context(), "t1", "sub-t1", "app"))
+		require.NoError(t, sap.On(f.Store).SetProvider(t.Context(), "p", "provider", ""))
+		require.NoError(t, sap.On(f.Store).Subscribe(t.Context(), "t1", "sub-t1", "app"))
 		fn(t, f)
 	})
 }
@@ -84,17 +85,17 @@ func (f *sapFixture) start(t *testing.T) (stop func()) {
 	})
 }
 
-var sapBy = controldb.SAPWrite{By: "tester"}
+var sapBy = sap.Write{By: "tester"}
 
 // now is a schedule that runs once, at once.
-func now(data string) controldb.SAPScheduleSpec {
-	return controldb.SAPScheduleSpec{Mode: controldb.SAPTime, Spec: `{"time":"now"}`, Active: true, Data: data}
+func now(data string) sap.ScheduleSpec {
+	return sap.ScheduleSpec{Mode: sap.Time, Spec: `{"time":"now"}`, Active: true, Data: data}
 }
 
 // job creates a job and returns its id and the ids of its schedules.
-func (f *sapFixture) job(t *testing.T, scope controldb.SAPScope, name, action, method string, schedules ...controldb.SAPScheduleSpec) (int64, []uuid.UUID) {
+func (f *sapFixture) job(t *testing.T, scope sap.Scope, name, action, method string, schedules ...sap.ScheduleSpec) (int64, []uuid.UUID) {
 	t.Helper()
-	res, err := f.Store.CreateSAPJob(t.Context(), scope, sapBy, controldb.SAPJobSpec{
+	res, err := sap.On(f.Store).CreateJob(t.Context(), scope, sapBy, sap.JobSpec{
 		Name: name, Action: action, Method: method, Active: true, AllowHTTP: true, Schedules: schedules,
 	})
 	require.NoError(t, err)
@@ -102,18 +103,18 @@ func (f *sapFixture) job(t *testing.T, scope controldb.SAPScope, name, action, m
 }
 
 // runs returns the log of a schedule.
-func (f *sapFixture) runs(t *testing.T, job int64, schedule uuid.UUID) []controldb.SAPRun {
+func (f *sapFixture) runs(t *testing.T, job int64, schedule uuid.UUID) []sap.Run {
 	t.Helper()
-	res, err := f.Store.SAPRuns(t.Context(), f.scope, job, schedule, controldb.SAPRunQuery{Events: true})
+	res, err := sap.On(f.Store).Runs(t.Context(), f.scope, job, schedule, sap.RunQuery{Events: true})
 	require.NoError(t, err)
 	require.Len(t, res.List, res.Total)
 	return res.List
 }
 
 // reaches waits until the log has n runs and the newest one has the state, and returns it.
-func (f *sapFixture) reaches(t *testing.T, job int64, schedule uuid.UUID, n int, state string) controldb.SAPRun {
+func (f *sapFixture) reaches(t *testing.T, job int64, schedule uuid.UUID, n int, state string) sap.Run {
 	t.Helper()
-	var list []controldb.SAPRun
+	var list []sap.Run
 	for range 600 {
 		if list = f.runs(t, job, schedule); len(list) == n && list[0].State == state {
 			return list[0]
@@ -121,7 +122,7 @@ func (f *sapFixture) reaches(t *testing.T, job int64, schedule uuid.UUID, n int,
 		f.pause(t, 100*time.Millisecond)
 	}
 	require.Fail(t, "the run did not reach the state", "want %d runs and %s, got %+v", n, state, list)
-	return controldb.SAPRun{}
+	return sap.Run{}
 }
 
 // pause lets virtual time pass.
@@ -135,7 +136,7 @@ func (f *sapFixture) pause(t *testing.T, d time.Duration) {
 }
 
 // types returns the states that a run has passed.
-func types(run controldb.SAPRun) (list []string) {
+func types(run sap.Run) (list []string) {
 	for _, e := range run.Events {
 		list = append(list, e.Type)
 	}
@@ -204,14 +205,14 @@ func TestSAPRunStates(t *testing.T) {
 			require.Equal(t, status == "COMPLETED", !run.CompletedAt.IsZero(), c.name)
 
 			// 68: the schedule is over; the job stays active.
-			schedules, _, err := f.Store.SAPSchedules(t.Context(), f.scope, job, uuid.Nil, controldb.SAPPage{})
+			schedules, _, err := sap.On(f.Store).Schedules(t.Context(), f.scope, job, uuid.Nil, sap.Page{})
 			require.NoError(t, err)
 			require.False(t, schedules[0].Active)
 			require.True(t, schedules[0].NextRunAt.IsZero())
-			got, err := f.Store.SAPJob(t.Context(), f.scope, controldb.SAPJobRef{ID: job})
+			got, err := sap.On(f.Store).Job(t.Context(), f.scope, sap.JobRef{ID: job})
 			require.NoError(t, err)
 			require.True(t, got.Active)
-			log, _, err := f.Store.SAPActions(t.Context(), f.scope, job, ids[0])
+			log, _, err := sap.On(f.Store).Actions(t.Context(), f.scope, job, ids[0])
 			require.NoError(t, err)
 			require.Len(t, log, 1)
 			require.Equal(t, "DEACTIVATION_ON_COMPLETION", log[0].Action)
@@ -224,7 +225,7 @@ func TestSAPRequests(t *testing.T) {
 	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
 		f.start(t)
 		data := `{"a":1,"b":[1,2],"c":{"d":null},"e":"x y"}`
-		job, ids := f.job(t, controldb.SAPSubscriber("t1"), "get", "http://h.example/ok?k=v", "GET", now(data))
+		job, ids := f.job(t, sap.Subscriber("t1"), "get", "http://h.example/ok?k=v", "GET", now(data))
 		run := f.reaches(t, job, ids[0], 1, "SUCCESS")
 		r := f.endpoint.Requests()[0]
 		require.Equal(t, "/ok?k=v&a=1&b=1&b=2&c=%7B%22d%22%3Anull%7D&e=x+y", r.Path, "64")
@@ -251,8 +252,8 @@ func TestSAPRequests(t *testing.T) {
 // caller has changed the job (case 100).
 func TestSAPTenantOfRuns(t *testing.T) {
 	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
-		job, ids := f.job(t, controldb.SAPSubscriber("t1"), "j", "http://h.example/ok", "POST", now(""))
-		_, err := f.Store.UpdateSAPJob(t.Context(), f.scope, sapBy, job, controldb.SAPJobChange{Description: ptr("changed by the provider")})
+		job, ids := f.job(t, sap.Subscriber("t1"), "j", "http://h.example/ok", "POST", now(""))
+		_, err := sap.On(f.Store).UpdateJob(t.Context(), f.scope, sapBy, job, sap.JobChange{Description: ptr("changed by the provider")})
 		require.NoError(t, err)
 		own, ownIDs := f.job(t, f.scope, "own", "http://h.example/ok", "POST", now(""))
 		f.start(t)
@@ -275,8 +276,8 @@ func TestSAPReports(t *testing.T) {
 		if want, ok := reports[r.URL.Path]; ok { // the application reports before it answers
 			job := int64(0)
 			_, _ = fmt.Sscan(r.Header.Get("x-sap-job-id"), &job)
-			err := f.Store.ReportSAPRun(r.Context(), controldb.SAPSubscriber("t1"), job, uuid.MustParse(r.Header.Get("x-sap-job-schedule-id")),
-				uuid.MustParse(r.Header.Get("x-sap-job-run-id")), controldb.Report{Success: want.success, Message: "early", By: "app"})
+			err := sap.On(f.Store).ReportRun(r.Context(), sap.Subscriber("t1"), job, uuid.MustParse(r.Header.Get("x-sap-job-schedule-id")),
+				uuid.MustParse(r.Header.Get("x-sap-job-run-id")), callbacks.Report{Success: want.success, Message: "early", By: "app"})
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
@@ -286,16 +287,16 @@ func TestSAPReports(t *testing.T) {
 	}
 	sapBubble(t, handler, func(t *testing.T, f *sapFixture) {
 		stop := f.start(t)
-		t1 := controldb.SAPSubscriber("t1")
-		report := func(scope controldb.SAPScope, job int64, schedule, run uuid.UUID, success bool, message string) error {
-			return f.Store.ReportSAPRun(t.Context(), scope, job, schedule, run, controldb.Report{Success: success, Message: message, By: "app"})
+		t1 := sap.Subscriber("t1")
+		report := func(scope sap.Scope, job int64, schedule, run uuid.UUID, success bool, message string) error {
+			return sap.On(f.Store).ReportRun(t.Context(), scope, job, schedule, run, callbacks.Report{Success: success, Message: message, By: "app"})
 		}
 		job, ids := f.job(t, t1, "case 74", "http://h.example/202", "POST", now(""))
 		run := f.reaches(t, job, ids[0], 1, "ACK_RECVD")
 		other, otherIDs := f.job(t, f.scope, "other", "http://h.example/202", "POST", now(""))
 		otherRun := f.reaches(t, other, otherIDs[0], 1, "ACK_RECVD")
 		for name, err := range map[string]error{
-			"another tenant":   report(controldb.SAPSubscriber("t2"), job, ids[0], run.ID, true, "m"),
+			"another tenant":   report(sap.Subscriber("t2"), job, ids[0], run.ID, true, "m"),
 			"another job":      report(t1, other, ids[0], run.ID, true, "m"),
 			"another schedule": report(f.scope, job, otherIDs[0], run.ID, true, "m"),
 			"another run":      report(t1, job, ids[0], otherRun.ID, true, "m"),
@@ -321,21 +322,21 @@ func TestSAPReports(t *testing.T) {
 		}
 
 		// S-39: the next run has not begun.
-		later := controldb.SAPScheduleSpec{Mode: controldb.SAPTime, Spec: `{"time":"in 2 hours"}`, Active: true}
+		later := sap.ScheduleSpec{Mode: sap.Time, Spec: `{"time":"in 2 hours"}`, Active: true}
 		job, ids = f.job(t, t1, "later", "http://h.example/202", "POST", later)
 		next := f.reaches(t, job, ids[0], 1, "SCHEDULED")
 		require.ErrorIs(t, report(t1, job, ids[0], next.ID, true, "m"), dberror.ErrSAPRunNotStarted)
 		run = f.reaches(t, other, otherIDs[0], 1, "ACK_RECVD")
 
 		// 82 and 86: the time passes while no agent runs.
-		_, err := f.Store.SetSAPTimeout(t.Context(), f.scope, sapBy, 600)
+		_, err := sap.On(f.Store).SetTimeout(t.Context(), f.scope, sapBy, 600)
 		require.NoError(t, err)
 		job, ids = f.job(t, t1, "case 82", "http://h.example/202", "POST", now(""))
 		run = f.reaches(t, job, ids[0], 1, "ACK_RECVD")
-		callback, err := f.Store.Callbacks(t.Context(), run.ID)
+		callback, err := callbacks.On(f.Store).OfRun(t.Context(), run.ID)
 		require.NoError(t, err)
 		require.WithinDuration(t, callback[0].OpenedAt.Add(10*time.Minute), callback[0].DeadlineAt, time.Minute, "48")
-		former, err := f.Store.Callbacks(t.Context(), otherRun.ID)
+		former, err := callbacks.On(f.Store).OfRun(t.Context(), otherRun.ID)
 		require.NoError(t, err)
 		require.WithinDuration(t, former[0].OpenedAt.Add(7*24*time.Hour), former[0].DeadlineAt, time.Minute, "48")
 		stop()
@@ -352,7 +353,7 @@ func TestSAPReports(t *testing.T) {
 		require.Equal(t, []string{"SCHEDULED", "TRIGGERED", "ACK_RECVD", "UNKNOWN", "UNKNOWN"}, types(run))
 
 		// 88: the job of a waiting run is deleted.
-		_, err = f.Store.DeleteSAPJob(t.Context(), f.scope, sapBy, other)
+		_, err = sap.On(f.Store).DeleteJob(t.Context(), f.scope, sapBy, other)
 		require.NoError(t, err)
 		require.ErrorIs(t, report(f.scope, other, otherIDs[0], otherRun.ID, true, "m"), dberror.ErrSAPNotFound, "88")
 	})
@@ -366,30 +367,30 @@ func TestSAPReruns(t *testing.T) {
 		f.start(t)
 		job, ids := f.job(t, f.scope, "case 16", "http://h.example/ok", "POST", now(""))
 		first := f.reaches(t, job, ids[0], 1, "SUCCESS")
-		res, err := f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{
-			Mode: controldb.SAPTime, Spec: ptr(`{"time":"now"}`), Restart: true, Active: ptr(true), Data: ptr(`{"again":true}`),
+		res, err := sap.On(f.Store).UpdateSchedule(t.Context(), f.scope, sapBy, job, ids[0], sap.ScheduleChange{
+			Mode: sap.Time, Spec: ptr(`{"time":"now"}`), Restart: true, Active: ptr(true), Data: ptr(`{"again":true}`),
 		})
 		require.NoError(t, err)
 		require.Equal(t, ids, res.Schedules, "16")
 		second := f.reaches(t, job, ids[0], 2, "SUCCESS")
 		require.NotEqual(t, first.ID, second.ID)
 		require.Equal(t, `{"again":true}`, f.endpoint.Requests()[1].Body)
-		_, err = f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{Mode: controldb.SAPCron, Spec: ptr(`{"cron":"* * * * * */10 0"}`)})
+		_, err = sap.On(f.Store).UpdateSchedule(t.Context(), f.scope, sapBy, job, ids[0], sap.ScheduleChange{Mode: sap.Cron, Spec: ptr(`{"cron":"* * * * * */10 0"}`)})
 		require.ErrorIs(t, err, dberror.ErrSAPMode)
-		_, err = f.Store.UpdateSAPSchedule(t.Context(), f.scope, sapBy, job, ids[0], controldb.SAPScheduleChange{Description: ptr("only words")})
+		_, err = sap.On(f.Store).UpdateSchedule(t.Context(), f.scope, sapBy, job, ids[0], sap.ScheduleChange{Description: ptr("only words")})
 		require.NoError(t, err)
 		f.pause(t, 2*time.Second)
 		require.Len(t, f.runs(t, job, ids[0]), 2, "a description runs nothing")
 		// S-47: activating it runs it again, too.
-		_, err = f.Store.ActivateSAPSchedules(t.Context(), f.scope, sapBy, job, true)
+		_, err = sap.On(f.Store).ActivateSchedules(t.Context(), f.scope, sapBy, job, true)
 		require.NoError(t, err)
 		f.reaches(t, job, ids[0], 3, "SUCCESS")
 
-		spec := controldb.SAPScheduleSpec{Mode: controldb.SAPCron, Spec: `{"cron":"* * * * * * */20"}`, Active: true}
+		spec := sap.ScheduleSpec{Mode: sap.Cron, Spec: `{"cron":"* * * * * * */20"}`, Active: true}
 		job, ids = f.job(t, f.scope, "S-31", "http://h.example/ok", "POST", spec)
 		next := f.reaches(t, job, ids[0], 1, "SCHEDULED")
 		require.False(t, next.ScheduledAt.IsZero())
-		schedules, _, err := f.Store.SAPSchedules(t.Context(), f.scope, job, ids[0], controldb.SAPPage{})
+		schedules, _, err := sap.On(f.Store).Schedules(t.Context(), f.scope, job, ids[0], sap.Page{})
 		require.NoError(t, err)
 		f.pause(t, time.Until(schedules[0].NextRunAt.Add(2*time.Second)))
 		list := f.runs(t, job, ids[0])
@@ -398,26 +399,26 @@ func TestSAPReruns(t *testing.T) {
 		require.NotEqual(t, next.ID, list[0].ID)
 
 		// S-46: a job that is not active drops the instants.
-		_, err = f.Store.UpdateSAPJob(t.Context(), f.scope, sapBy, job, controldb.SAPJobChange{Active: ptr(false)})
+		_, err = sap.On(f.Store).UpdateJob(t.Context(), f.scope, sapBy, job, sap.JobChange{Active: ptr(false)})
 		require.NoError(t, err)
 		f.pause(t, time.Minute)
 		require.Len(t, f.runs(t, job, ids[0]), 1)
-		_, err = f.Store.UpdateSAPJob(t.Context(), f.scope, sapBy, job, controldb.SAPJobChange{Active: ptr(true)})
+		_, err = sap.On(f.Store).UpdateJob(t.Context(), f.scope, sapBy, job, sap.JobChange{Active: ptr(true)})
 		require.NoError(t, err)
 		f.pause(t, 1500*time.Millisecond)
 		list = f.runs(t, job, ids[0])
 		require.Equal(t, []any{2, "SCHEDULED"}, []any{len(list), list[0].State})
 		end := time.Now().Truncate(20 * time.Second).Add(45 * time.Second)
-		_, err = f.Store.UpdateSAPJob(t.Context(), f.scope, sapBy, job, controldb.SAPJobChange{End: &end})
+		_, err = sap.On(f.Store).UpdateJob(t.Context(), f.scope, sapBy, job, sap.JobChange{End: &end})
 		require.NoError(t, err)
 		f.pause(t, time.Minute)
 		list = f.runs(t, job, ids[0])
 		require.Len(t, list, 3, "S-46: two more runs until the end of the job")
-		schedules, _, err = f.Store.SAPSchedules(t.Context(), f.scope, job, ids[0], controldb.SAPPage{})
+		schedules, _, err = sap.On(f.Store).Schedules(t.Context(), f.scope, job, ids[0], sap.Page{})
 		require.NoError(t, err)
 		require.False(t, schedules[0].Active)
 		require.True(t, schedules[0].NextRunAt.IsZero())
-		log, _, err := f.Store.SAPActions(t.Context(), f.scope, job, ids[0])
+		log, _, err := sap.On(f.Store).Actions(t.Context(), f.scope, job, ids[0])
 		require.NoError(t, err)
 		require.Equal(t, "DEACTIVATION_NO_FUTURE_RUN", log[0].Action)
 	})
@@ -428,11 +429,11 @@ func TestSAPReruns(t *testing.T) {
 func TestSAPUnreachable(t *testing.T) {
 	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
 		f.exec(t, f.Control, "EXECUTE jobs.sp_set_setting @name = N'unreachable_days', @value = 0;")
-		every := controldb.SAPScheduleSpec{Mode: controldb.SAPCron, Spec: `{"cron":"* * * * * * */20"}`, Active: true}
+		every := sap.ScheduleSpec{Mode: sap.Cron, Spec: `{"cron":"* * * * * * */20"}`, Active: true}
 		job, ids := f.job(t, f.scope, "gone", "http://no-host.example/", "POST", every, every)
 		f.start(t)
 		active := func() []bool {
-			list, _, err := f.Store.SAPSchedules(t.Context(), f.scope, job, uuid.Nil, controldb.SAPPage{})
+			list, _, err := sap.On(f.Store).Schedules(t.Context(), f.scope, job, uuid.Nil, sap.Page{})
 			require.NoError(t, err)
 			return []bool{list[0].Active, list[1].Active}
 		}
@@ -440,15 +441,15 @@ func TestSAPUnreachable(t *testing.T) {
 			f.pause(t, time.Second)
 		}
 		require.Equal(t, []bool{false, false}, active())
-		log, total, err := f.Store.SAPActions(t.Context(), f.scope, job, uuid.Nil)
+		log, total, err := sap.On(f.Store).Actions(t.Context(), f.scope, job, uuid.Nil)
 		require.NoError(t, err)
 		require.Equal(t, 3, total)
 		require.Equal(t, []string{"DEACTIVATION_UNREACHABLE", "DEACTIVATION_UNREACHABLE", "CREATE"}, []string{log[0].Action, log[1].Action, log[2].Action})
 		require.ElementsMatch(t, ids, []uuid.UUID{log[0].Schedule, log[1].Schedule})
-		_, err = f.Store.ActivateSAPSchedules(t.Context(), f.scope, sapBy, job, true)
+		_, err = sap.On(f.Store).ActivateSchedules(t.Context(), f.scope, sapBy, job, true)
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true}, active())
-		got, err := f.Store.SAPJob(t.Context(), f.scope, controldb.SAPJobRef{ID: job})
+		got, err := sap.On(f.Store).Job(t.Context(), f.scope, sap.JobRef{ID: job})
 		require.NoError(t, err)
 		require.Equal(t, []any{true, 2, 0}, []any{got.Active, got.ActiveCount, got.InactiveCount})
 	})

@@ -10,7 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets/secretref"
@@ -26,7 +28,7 @@ type Secrets struct {
 	// alerts means that the login may read only the secrets that alert channels name.
 	alerts bool
 
-	sealed sealedCache[controldb.SealedSecret]
+	sealed sealedCache[secrets.Sealed]
 }
 
 // NamedSecret is a secret of the agent's configuration.
@@ -89,7 +91,7 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 
 // open opens a sealed secret with the private keys that the references name. No clear text is
 // cached.
-func open(stored controldb.SealedSecret, references []string) (string, []secret.PrivateKey, error) {
+func open(stored secrets.Sealed, references []string) (string, []secret.PrivateKey, error) {
 	keys, keyErr := ReadSecretKeys(references)
 	value, err := stored.Sealed.Open(stored.Place, keys)
 	if errors.Is(err, secret.ErrNoKey) {
@@ -107,12 +109,12 @@ func open(stored controldb.SealedSecret, references []string) (string, []secret.
 func (s *Secrets) Expire() { s.sealed.expire() }
 
 // read returns a sealed secret of the cache.
-func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret, error) {
-	return s.sealed.read(ctx, name, func() (controldb.SealedSecret, error) {
+func (s *Secrets) read(ctx context.Context, name string) (secrets.Sealed, error) {
+	return s.sealed.read(ctx, name, func() (secrets.Sealed, error) {
 		if !s.alerts {
-			return s.store.SealedSecret(ctx, secret.OwnerOf(name), name)
+			return secrets.On(s.store).Sealed(ctx, secret.OwnerOf(name), name)
 		}
-		stored, err := s.store.AlertSecret(ctx, name)
+		stored, err := alerting.On(s.store).Secret(ctx, name)
 		stored.Missing = nil // only agents seal for further keys
 		return stored, err
 	}, func(error) bool { return false })
@@ -121,7 +123,7 @@ func (s *Secrets) read(ctx context.Context, name string) (controldb.SealedSecret
 // reseal also seals a data key for the keys whose private halves the agent has. So a new key gets
 // the existing secrets. It seals for no other key, because anybody with rights on the control
 // database may have added one.
-func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, keys []secret.PrivateKey) {
+func (s *Secrets) reseal(ctx context.Context, stored secrets.Sealed, keys []secret.PrivateKey) {
 	n, err := Reseal(ctx, s.store, stored, keys)
 	if err != nil {
 		s.log.Warn("could not seal a secret for a further key",
@@ -132,14 +134,14 @@ func (s *Secrets) reseal(ctx context.Context, stored controldb.SealedSecret, key
 			zap.String(keySecret, stored.Place.Name), zap.Int(keyCount, n))
 	}
 	if n > 0 || err != nil {
-		s.sealed.change(stored.Place.Name, func(one *controldb.SealedSecret) { one.Missing = nil }) // once for each read
+		s.sealed.change(stored.Place.Name, func(one *secrets.Sealed) { one.Missing = nil }) // once for each read
 	}
 }
 
 // Reseal seals the data key of a secret for those of its missing keys whose private halves are
 // among keys, and returns their number.
 func Reseal(
-	ctx context.Context, store *controldb.Store, stored controldb.SealedSecret, keys []secret.PrivateKey,
+	ctx context.Context, store *controldb.Store, stored secrets.Sealed, keys []secret.PrivateKey,
 ) (int, error) {
 	var recipients []secret.PublicKey
 	for _, missing := range stored.Missing {
@@ -154,7 +156,7 @@ func Reseal(
 	if err != nil {
 		return 0, err
 	}
-	if err := store.ResealSecret(ctx, stored.Place, sealed); err != nil {
+	if err := secrets.On(store).Reseal(ctx, stored.Place, sealed); err != nil {
 		return 0, err
 	}
 	return len(recipients), nil

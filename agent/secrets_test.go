@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/testenv"
@@ -34,7 +35,7 @@ func keyFile(t *testing.T) (secret.PrivateKey, string) {
 // setSecret seals a value for keys and stores it.
 func setSecret(t *testing.T, store *controldb.Store, name, value string, version int, keys ...secret.PrivateKey) {
 	t.Helper()
-	id, err := store.DatabaseID(t.Context())
+	id, err := secrets.On(store).DatabaseID(t.Context())
 	require.NoError(t, err)
 	var public []secret.PublicKey
 	for _, k := range keys {
@@ -42,14 +43,14 @@ func setSecret(t *testing.T, store *controldb.Store, name, value string, version
 	}
 	s, err := secret.Seal(rand.Reader, secret.Place{Database: id.String(), Name: name, Version: version}, value, public)
 	require.NoError(t, err)
-	require.NoError(t, store.SetSecret(t.Context(), name, s, version))
+	require.NoError(t, secrets.On(store).Set(t.Context(), name, s, version))
 }
 
 func TestSecretsOfTheConfigurationTakePrecedence(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
 		k, ref := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), k.Public()))
 		setSecret(t, f.Store, "api", "sealed value", 1, k)
 		setSecret(t, f.Store, "both", "sealed value", 1, k)
 		file := filepath.Join(t.TempDir(), "api")
@@ -95,7 +96,7 @@ func TestSecretsAndKeys(t *testing.T) {
 		before, beforeRef := keyFile(t)
 		after, afterRef := keyFile(t)
 		foreign, _ := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), before.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), before.Public()))
 		setSecret(t, f.Store, "api", "value", 1, before)
 
 		lacking := agent.NewSecrets(f.Store, nil, []string{afterRef, "file:/nonexistent/key"}, zap.NewNop())
@@ -104,8 +105,8 @@ func TestSecretsAndKeys(t *testing.T) {
 		require.ErrorContains(t, err, "the agent has no private key for any of "+before.Public().ID()+"; add one to secret_keys")
 		require.ErrorContains(t, err, "/nonexistent/key")
 
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), after.Public()))
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), foreign.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), after.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), foreign.Public()))
 		core, logs := observer.New(zap.DebugLevel)
 		both := agent.NewSecrets(f.Store, nil, []string{beforeRef, afterRef}, zap.New(core))
 		for range 3 {
@@ -114,17 +115,17 @@ func TestSecretsAndKeys(t *testing.T) {
 			require.Equal(t, action.Secret("value"), got)
 		}
 		require.Equal(t, 1, logs.FilterMessage("sealed a secret for further keys").Len())
-		stored, err := f.Store.SealedSecret(t.Context(), "", "api")
+		stored, err := secrets.On(f.Store).Sealed(t.Context(), "", "api")
 		require.NoError(t, err)
 		require.Len(t, stored.Missing, 1)
 		require.Equal(t, foreign.Public().ID(), stored.Missing[0].ID())
-		require.NoError(t, f.Store.RetireSecretKey(t.Context(), before.Public().ID()))
+		require.NoError(t, secrets.On(f.Store).RetireKey(t.Context(), before.Public().ID()))
 		time.Sleep(5 * time.Second)
 		got, err := lacking.Get(t.Context(), "api")
 		require.NoError(t, err)
 		require.Equal(t, action.Secret("value"), got)
 
-		_, err = f.Store.SealedSecret(t.Context(), "", "api")
+		_, err = secrets.On(f.Store).Sealed(t.Context(), "", "api")
 		require.NoError(t, err)
 		f.exec(t, "control", "UPDATE s SET s.ciphertext = 0x00112233445566778899AABBCCDDEEFF0011223344 FROM jobs_internal.secrets AS s;")
 		time.Sleep(5 * time.Second)
@@ -140,14 +141,14 @@ func TestStoredHostsOfASecretCannotBeChanged(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
 		k, ref := keyFile(t)
-		require.NoError(t, f.Store.AddSecretKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), k.Public()))
 		setSecret(t, f.Store, "api", "value", 1, k)
-		id, err := f.Store.DatabaseID(t.Context())
+		id, err := secrets.On(f.Store).DatabaseID(t.Context())
 		require.NoError(t, err)
 		place := secret.Place{Database: id.String(), Name: "api", Version: 2, Hosts: []string{"api.example.com", "*.example.org"}}
 		sealed, err := secret.Seal(rand.Reader, place, "value", []secret.PublicKey{k.Public()})
 		require.NoError(t, err)
-		require.NoError(t, f.Store.SetSecret(t.Context(), "api", sealed, 2, place.Hosts...))
+		require.NoError(t, secrets.On(f.Store).Set(t.Context(), "api", sealed, 2, place.Hosts...))
 		s := agent.NewSecrets(f.Store, nil, []string{ref}, zap.NewNop())
 		got, err := s.Get(t.Context(), "api")
 		require.NoError(t, err)

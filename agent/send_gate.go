@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 )
 
 // sendsPerCall bounds one call of begin_send.
@@ -21,7 +22,7 @@ const sendsPerCall = 1000
 // call begin at any time; only run, on its one goroutine, makes calls.
 type sendGate struct {
 	// call calls begin_send. It returns the requests that were refused.
-	call  func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error)
+	call  func(ctx context.Context, sends []callbacks.Send) ([]controldb.Refusal, error)
 	trust *trust
 	// ready has a value when requests wait. Size 1.
 	ready chan struct{}
@@ -32,14 +33,14 @@ type sendGate struct {
 
 // sendRequest is a request that waits for its answer.
 type sendRequest struct {
-	send controldb.Send
+	send callbacks.Send
 	// answer receives the answer. Size 1, so that a send never blocks if the worker has stopped
 	// waiting.
 	answer chan error
 }
 
 func newSendGate(
-	trust *trust, call func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error),
+	trust *trust, call func(ctx context.Context, sends []callbacks.Send) ([]controldb.Refusal, error),
 ) *sendGate {
 	return &sendGate{call: call, trust: trust, ready: make(chan struct{}, 1)}
 }
@@ -49,7 +50,7 @@ func (g *sendGate) name() string { return "sendGate" }
 // begin asks for permission to send. The first byte must be sent before the returned instant, the
 // end of the trust in the term as it was when the call began. So a process that was suspended
 // meanwhile finds the instant passed.
-func (g *sendGate) begin(ctx context.Context, send controldb.Send) (before time.Time, err error) {
+func (g *sendGate) begin(ctx context.Context, send callbacks.Send) (before time.Time, err error) {
 	r := sendRequest{send: send, answer: make(chan error, 1)}
 	before = g.trust.end()
 	g.mu.Lock()
@@ -97,7 +98,7 @@ func (g *sendGate) take() []sendRequest {
 
 // ask makes one call and answers the requests of the batch.
 func (g *sendGate) ask(ctx context.Context, batch []sendRequest) {
-	sends := make([]controldb.Send, len(batch))
+	sends := make([]callbacks.Send, len(batch))
 	for i, r := range batch {
 		sends[i] = r.send
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 )
 
 // runGate runs a gate whose calls take a second, until the test ends. It returns the sizes of the
@@ -17,7 +18,7 @@ import (
 func runGate(t *testing.T, answer func(n int) ([]controldb.Refusal, error)) (*sendGate, *[]int) {
 	t.Helper()
 	var sizes []int
-	g := newSendGate(newTrust(time.Now(), time.Minute), func(ctx context.Context, list []controldb.Send) ([]controldb.Refusal, error) {
+	g := newSendGate(newTrust(time.Now(), time.Minute), func(ctx context.Context, list []callbacks.Send) ([]controldb.Refusal, error) {
 		sizes = append(sizes, len(list))
 		sleep(ctx, time.Second, nil)
 		return answer(len(list))
@@ -39,7 +40,7 @@ func TestSendGateCollectsRequestsWhileACallIsInFlight(t *testing.T) {
 		started := time.Now()
 		answers := make(chan time.Duration, 2500)
 		ask := func(i int) {
-			before, err := g.begin(t.Context(), controldb.Send{Task: controldb.TaskID(i)})
+			before, err := g.begin(t.Context(), callbacks.Send{Task: controldb.TaskID(i)})
 			if err == nil && before.Equal(started.Add(50*time.Second)) { // a minute less the margin
 				answers <- time.Since(started)
 			}
@@ -64,20 +65,20 @@ func TestSendGateAnswersEachRequest(t *testing.T) {
 		g, _ := runGate(t, func(int) ([]controldb.Refusal, error) {
 			return []controldb.Refusal{{Task: 1, Reason: "the term does not hold the task"}}, nil
 		})
-		_, err := g.begin(t.Context(), controldb.Send{Task: 1})
+		_, err := g.begin(t.Context(), callbacks.Send{Task: 1})
 		require.ErrorContains(t, err, "the term does not hold the task")
-		_, err = g.begin(t.Context(), controldb.Send{Task: 2})
+		_, err = g.begin(t.Context(), callbacks.Send{Task: 2})
 		require.NoError(t, err)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		lost := errors.New("lost")
 		g, sizes := runGate(t, func(int) ([]controldb.Refusal, error) { return nil, lost })
-		_, err := g.begin(t.Context(), controldb.Send{Task: 1})
+		_, err := g.begin(t.Context(), callbacks.Send{Task: 1})
 		require.ErrorIs(t, err, lost)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(ErrTermLost)
 		started := time.Now()
-		_, err = g.begin(ctx, controldb.Send{Task: 2})
+		_, err = g.begin(ctx, callbacks.Send{Task: 2})
 		require.ErrorIs(t, err, ErrTermLost, "a worker whose task has ended does not wait for the call")
 		require.Zero(t, time.Since(started))
 		<-time.After(10 * time.Second)
@@ -92,7 +93,7 @@ func TestSendGateBoundsTheInstantByTheTrustBeforeTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trust := newTrust(time.Now(), time.Minute)
 		before := trust.end()
-		g := newSendGate(trust, func(context.Context, []controldb.Send) ([]controldb.Refusal, error) {
+		g := newSendGate(trust, func(context.Context, []callbacks.Send) ([]controldb.Refusal, error) {
 			<-time.After(2 * time.Minute)
 			trust.extend(time.Now(), time.Minute)
 			return nil, nil
@@ -100,7 +101,7 @@ func TestSendGateBoundsTheInstantByTheTrustBeforeTheCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- g.run(ctx, func() {}) }() // ends with ctx
-		got, err := g.begin(t.Context(), controldb.Send{Task: 1})
+		got, err := g.begin(t.Context(), callbacks.Send{Task: 1})
 		require.NoError(t, err)
 		require.Equal(t, before, got)
 		require.False(t, time.Now().Before(got))

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -47,7 +47,7 @@ func Await(ctx context.Context, alive func(), log *zap.Logger, try func(context.
 func transient(err error) bool {
 	switch {
 	case errors.Is(err, dberror.ErrLoginFailed), errors.Is(err, dberror.ErrNotInstalled),
-		errors.Is(err, dberror.ErrSchemaVersion), errors.Is(err, controldb.ErrUnfit):
+		errors.Is(err, dberror.ErrSchemaVersion), errors.Is(err, doctor.ErrUnfit):
 		return false
 	case errors.Is(err, dberror.ErrUnreachable):
 		return true

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -29,9 +30,9 @@ func TestRunWaitsForTheWindowsOfItsTargets(t *testing.T) {
 		}
 		_, err := f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{tags(0, "gold"), tags(1, "gold"), tags(2, "lead")}, false)
 		require.NoError(t, err)
-		require.NoError(t, f.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: "soon"}))
-		require.NoError(t, f.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "lead", TagFilter: "tier = 'lead'", Calendar: "never"}))
-		require.NoError(t, f.Store.PauseTarget(t.Context(), controldb.TargetPause{
+		require.NoError(t, holds.On(f.Store).SetWindow(t.Context(), holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: "soon"}))
+		require.NoError(t, holds.On(f.Store).SetWindow(t.Context(), holds.Window{Name: "lead", TagFilter: "tier = 'lead'", Calendar: "never"}))
+		require.NoError(t, holds.On(f.Store).SetPause(t.Context(), holds.Pause{
 			Server: f.Env.ServerName, Database: f.Targets[3], Reason: "moves", Until: day.Add(30 * time.Minute),
 		}))
 		// One attempt takes until after the end of the window, and fails on the first database.

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 )
 
 const (
@@ -45,7 +46,7 @@ type traceFeed struct {
 	seen map[uuid.UUID]time.Time
 	// last is the last run that was read; lookedBack is the start of the last look back, on the
 	// process's clock.
-	last       controldb.EndedRun
+	last       measure.EndedRun
 	lookedBack time.Time
 }
 
@@ -88,20 +89,20 @@ func (f *traceFeed) run(ctx context.Context, ready func()) error {
 // look records the runs that have ended since the last look. Every traceLookBack, it begins
 // earlier, at the stored instant, and then moves this instant.
 func (f *traceFeed) look(ctx context.Context) error {
-	request := controldb.EndedRunsRequest{Term: f.termID, Hold: traceHold, Limit: tracePage, After: f.last}
+	request := measure.EndedRunsRequest{Term: f.termID, Hold: traceHold, Limit: tracePage, After: f.last}
 	back := time.Since(f.lookedBack) >= traceLookBack
 	if back {
-		request.After = controldb.EndedRun{}
+		request.After = measure.EndedRun{}
 		f.lookedBack = time.Now()
 	}
 	var began time.Time // on the database's clock
 	for {
-		found, err := f.store.EndedRuns(ctx, request)
+		found, err := measure.On(f.store).EndedRuns(ctx, request)
 		if err != nil {
 			return err
 		}
 		if !found.Held {
-			f.last = controldb.EndedRun{} // the next reader begins at the stored instant
+			f.last = measure.EndedRun{} // the next reader begins at the stored instant
 			return nil
 		}
 		if began.IsZero() {
@@ -129,14 +130,14 @@ func (f *traceFeed) look(ctx context.Context) error {
 			delete(f.seen, id)
 		}
 	}
-	_, err := f.store.EndedRuns(ctx, controldb.EndedRunsRequest{
+	_, err := measure.On(f.store).EndedRuns(ctx, measure.EndedRunsRequest{
 		Term: f.termID, Hold: traceHold, Limit: 1, ReadThrough: through, From: began.Add(time.Hour), // no runs
 	})
 	return err
 }
 
 // record reads and records the spans of runs that were not recorded yet.
-func (f *traceFeed) record(ctx context.Context, runs []controldb.EndedRun) error {
+func (f *traceFeed) record(ctx context.Context, runs []measure.EndedRun) error {
 	ids := make(map[int64]uuid.UUID, traceRuns)
 	var keys []int64
 	flush := func() error {
@@ -172,12 +173,12 @@ func (f *traceFeed) record(ctx context.Context, runs []controldb.EndedRun) error
 // recordSpans reads and records the spans of some runs, page by page. It waits while the queue of
 // the recorder is full, so that no span of a run is lost while the receiver does not answer.
 func (f *traceFeed) recordSpans(ctx context.Context, keys []int64, ids map[int64]uuid.UUID) error {
-	var after controldb.TracedTarget
+	var after measure.TracedTarget
 	for {
 		if err := f.traces.Wait(ctx); err != nil {
 			return err
 		}
-		page, err := f.store.RunSpans(ctx, keys, after, traceTargets)
+		page, err := measure.On(f.store).RunSpans(ctx, keys, after, traceTargets)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/otlp"
@@ -104,7 +105,7 @@ END;`, "SELECT 1;"}, retries(5, 1))
 		require.Equal(t, []string{"4bf92f3577b34da6a3ce929d0e0e4736:00f067aa0ba902b7"}, root.Links)
 
 		// The control database computes the same IDs.
-		rows, err := f.Store.TraceSpans(t.Context(), id)
+		rows, err := measure.On(f.Store).TraceSpans(t.Context(), id)
 		require.NoError(t, err)
 		inDatabase := map[string]string{}
 		for _, row := range rows {

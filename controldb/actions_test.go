@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -138,9 +139,9 @@ WHERE e.job_execution_id = @p1`, run.String())
 }
 
 // begin begins to send the request of a task that must be held.
-func (c *control) begin(t *testing.T, term controldb.TermID, task controldb.Task, callback *controldb.CallbackToken) {
+func (c *control) begin(t *testing.T, term controldb.TermID, task controldb.Task, callback *callbacks.Token) {
 	t.Helper()
-	refused, err := c.BeginSend(t.Context(), term, []controldb.Send{{Task: task.ID, Attempt: task.Attempt, Callback: callback}})
+	refused, err := callbacks.On(c.Store).BeginSend(t.Context(), term, []callbacks.Send{{Task: task.ID, Attempt: task.Attempt, Callback: callback}})
 	require.NoError(t, err)
 	require.Empty(t, refused)
 }
@@ -152,24 +153,24 @@ func TestBeginSend(t *testing.T) {
 		c.httpJob(t, "j", nil)
 		term, other := c.actionTerm(t), c.actionTerm(t)
 		_, task := c.attempt(t, term)
-		send := controldb.Send{Task: task.ID, Attempt: 1}
-		refused := func(term controldb.TermID, s controldb.Send) string {
-			list, err := c.BeginSend(ctx, term, []controldb.Send{s})
+		send := callbacks.Send{Task: task.ID, Attempt: 1}
+		refused := func(term controldb.TermID, s callbacks.Send) string {
+			list, err := callbacks.On(c.Store).BeginSend(ctx, term, []callbacks.Send{s})
 			require.NoError(t, err)
 			require.Len(t, list, 1)
 			require.Equal(t, s.Task, list[0].Task)
 			return list[0].Reason
 		}
 		require.Equal(t, "another term held the task", refused(other, send))
-		require.Equal(t, "the task is another attempt", refused(term, controldb.Send{Task: task.ID, Attempt: 2}))
-		require.Equal(t, "the task does not exist", refused(term, controldb.Send{Task: 99, Attempt: 1}))
-		require.Equal(t, "the task is a resolution", refused(term, controldb.Send{Task: task.ID - 1, Attempt: 1}))
+		require.Equal(t, "the task is another attempt", refused(term, callbacks.Send{Task: task.ID, Attempt: 2}))
+		require.Equal(t, "the task does not exist", refused(term, callbacks.Send{Task: 99, Attempt: 1}))
+		require.Equal(t, "the task is a resolution", refused(term, callbacks.Send{Task: task.ID - 1, Attempt: 1}))
 		c.begin(t, term, task, nil)
 		require.Equal(t, "the attempt has begun to send already", refused(term, send))
 		c.complete(t, term, targets.Succeeded, "", task)
 		require.Equal(t, "the task has its outcome already", refused(term, send))
 		require.NoError(t, c.EndTerm(ctx, term))
-		_, err := c.BeginSend(ctx, term, []controldb.Send{send})
+		_, err := callbacks.On(c.Store).BeginSend(ctx, term, []callbacks.Send{send})
 		require.ErrorIs(t, err, dberror.ErrTermEnded)
 		c.fails(t, 50029, `EXECUTE jobs_internal.begin_send @term_id = 2, @sends = N'[{"task_id":1,"attempt":1,"token_hash":"zz"}]'`)
 	})

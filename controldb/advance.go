@@ -27,16 +27,16 @@ type AdvanceStatus struct {
 func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
 	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	status, err := readAdvanceStatus(ctx, call.DB(s.conn))
+	status, err := ReadAdvanceStatus(ctx, call.DB(s.conn))
 	if err != nil {
 		return AdvanceStatus{}, dberror.TranslateCall(ctx, "read the advance status", err)
 	}
 	return status, nil
 }
 
-// readAdvanceStatus is AdvanceStatus without translation of errors. The view has no row in a
+// ReadAdvanceStatus is AdvanceStatus without translation of errors. The view has no row in a
 // database whose row of advance_state is missing.
-func readAdvanceStatus(ctx context.Context, db call.Queryer) (AdvanceStatus, error) {
+func ReadAdvanceStatus(ctx context.Context, db call.Queryer) (AdvanceStatus, error) {
 	rows, err := call.SelectRows[AdvanceStatus](
 		ctx,
 		db,
@@ -76,15 +76,15 @@ func (h LockHolder) String() string {
 func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, visible bool, err error) {
 	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	holders, visible, err = readLockHolders(ctx, call.DB(s.conn))
+	holders, visible, err = ReadLockHolders(ctx, call.DB(s.conn))
 	if err != nil {
 		return nil, false, dberror.TranslateCall(ctx, "list the holders of the lock of passes", err)
 	}
 	return holders, visible, nil
 }
 
-// readLockHolders is AdvanceLockHolders without translation of errors.
-func readLockHolders(ctx context.Context, db call.Queryer) (holders []LockHolder, visible bool, err error) {
+// ReadLockHolders is AdvanceLockHolders without translation of errors.
+func ReadLockHolders(ctx context.Context, db call.Queryer) (holders []LockHolder, visible bool, err error) {
 	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE. A login sees
 	// the role only as a member, or with ALTER ANY ROLE
 	// (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql);
@@ -100,7 +100,7 @@ WHERE l.resource_type = N'APPLICATION'
     AND l.request_status = N'GRANT'
     AND l.resource_description LIKE CONCAT(COALESCE(CAST(DATABASE_PRINCIPAL_ID(N'jobs_agent') AS NVARCHAR(11)), N'%'), N':[[]jobagent.advance]:%')
 ORDER BY session_id;`)
-	if e, ok := dberror.ServerError(err); ok && isDenied(e.Number) {
+	if e, ok := dberror.ServerError(err); ok && dberror.IsDenied(e.Number) {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -116,11 +116,11 @@ func (s *Store) DescribeAdvanceLock(ctx context.Context) string {
 	if err != nil {
 		return fmt.Sprintf("unknown: %v", err)
 	}
-	return describeHolders(holders, visible)
+	return DescribeHolders(holders, visible)
 }
 
-// describeHolders returns a text about the holders of the lock.
-func describeHolders(holders []LockHolder, visible bool) string {
+// DescribeHolders returns a text about the holders of the lock.
+func DescribeHolders(holders []LockHolder, visible bool) string {
 	switch {
 	case !visible:
 		return "not visible to this login without the permission VIEW SERVER STATE (VIEW DATABASE STATE in Azure SQL Database)"

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/doctor"
 )
 
 // holdLock takes an application lock with a user's session until the returned function is called.
@@ -55,7 +57,7 @@ func TestSkippedPasses(t *testing.T) {
 		status, err = c.AdvanceStatus(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, status.SkippedSince, "not for long")
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeAdvance)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeAdvance)))
 
 		// Twenty seconds later.
 		c.exec(t, `UPDATE e SET e.create_time = DATEADD(SECOND, -20, e.create_time) FROM jobs_internal.job_executions AS e;
@@ -75,9 +77,9 @@ UPDATE t SET t.started_at = DATEADD(SECOND, -30, t.started_at) FROM jobs_interna
 		require.Equal(t, status.SkippedSince, e.AdvanceSkippedSince)
 		require.Contains(t, e.Text, "No pass of an agent has advanced executions since")
 		require.Contains(t, e.Waits[0].Text, "jobagent agent status shows the session that blocks passes")
-		found := c.findings(t, controldb.CodeAdvance)
+		found := c.findings(t, doctor.CodeAdvance)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "of login holder_"+c.name)
 		require.Regexp(t, `^KILL \d+;$`, found[0].SQL)
 
@@ -111,7 +113,7 @@ func TestLocksNeedMembership(t *testing.T) {
 			release := c.holdLock(t, "author_"+c.name, resource, "public")
 			defer release()
 		}
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 
 		require.NoError(t, author.DeleteJob(t.Context(), "j", false))
 		require.Equal(t, []string{"0|1"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs.jobs), (SELECT COUNT(*) FROM jobs_internal.job_executions)`), "it is gone, and agents delete its rows")
@@ -143,13 +145,13 @@ FROM jobs_internal.schedules AS s CROSS JOIN (SELECT DATEADD(SECOND, -30, SYSUTC
 		require.Zero(t, unfired(), "the agent began just now")
 		c.exec(t, `UPDATE t SET t.started_at = DATEADD(SECOND, -61, t.started_at) FROM jobs_internal.terms AS t;`)
 		require.NotZero(t, unfired())
-		found := c.findings(t, controldb.CodeAdvance)
+		found := c.findings(t, doctor.CodeAdvance)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "do not fire")
 		c.exec(t, found[0].SQL)
-		require.NoError(t, c.DisableJobAgent(t.Context(), "repairs"))
+		require.NoError(t, account.On(c.Store).Disable(t.Context(), "repairs"))
 		require.Zero(t, unfired(), "nothing fires")
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeAdvance)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeAdvance)))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -20,22 +21,22 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		ctx := t.Context()
 		channels := []string{"hook"}
 		runs, share := 3, 12.5
-		require.NoError(t, c.AddAlertChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
-		require.NoError(t, c.AddAlertChannel(ctx, "away", "Http", `{"url": "https://example.com/y"}`, false))
-		require.NoError(t, c.AddAlert(ctx, "silence", controldb.AlertNoAgent, controldb.AlertChange{Channels: &channels}))
-		require.NoError(t, c.AddAlert(ctx, "failures", controldb.AlertTargetsFailed, controldb.AlertChange{PercentFailed: &share}))
+		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
+		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "away", "Http", `{"url": "https://example.com/y"}`, false))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "silence", alerting.AlertNoAgent, alerting.Change{Channels: &channels}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failures", alerting.AlertTargetsFailed, alerting.Change{PercentFailed: &share}))
 
-		list, err := c.AlertChannels(ctx, "")
+		list, err := alerting.On(c.Store).Channels(ctx, "")
 		require.NoError(t, err)
 		require.Len(t, list, 2)
 		require.Equal(t, []any{"away", false, "hook", true}, []any{list[0].Name, list[0].Enabled, list[1].Name, list[1].Enabled})
-		list, err = c.AlertChannels(ctx, "hook")
+		list, err = alerting.On(c.Store).Channels(ctx, "hook")
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.JSONEq(t, `{"url": "https://example.com/x"}`, list[0].Definition)
 
-		require.NoError(t, c.MuteAlert(ctx, "silence", time.Minute, "maintenance"))
-		rules, err := c.AlertRules(ctx, "")
+		require.NoError(t, alerting.On(c.Store).Mute(ctx, "silence", time.Minute, "maintenance"))
+		rules, err := alerting.On(c.Store).Rules(ctx, "")
 		require.NoError(t, err)
 		require.Len(t, rules, 2)
 		require.Equal(t, []any{"failures", share, "silence"}, []any{rules[0].Name, rules[0].PercentFailed, rules[1].Name})
@@ -45,11 +46,11 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, channels, names)
 
-		require.ErrorIs(t, c.UpdateAlert(ctx, "nothing", controldb.AlertChange{Runs: &runs}), dberror.ErrAlertNotFound)
-		require.Error(t, c.DeleteAlertChannel(ctx, "hook"), "a rule uses it")
-		require.NoError(t, c.DeleteAlert(ctx, "silence"))
-		require.NoError(t, c.DeleteAlertChannel(ctx, "hook"))
-		rules, err = c.AlertRules(ctx, "silence")
+		require.ErrorIs(t, alerting.On(c.Store).UpdateRule(ctx, "nothing", alerting.Change{Runs: &runs}), dberror.ErrAlertNotFound)
+		require.Error(t, alerting.On(c.Store).DeleteChannel(ctx, "hook"), "a rule uses it")
+		require.NoError(t, alerting.On(c.Store).DeleteRule(ctx, "silence"))
+		require.NoError(t, alerting.On(c.Store).DeleteChannel(ctx, "hook"))
+		rules, err = alerting.On(c.Store).Rules(ctx, "silence")
 		require.NoError(t, err)
 		require.Empty(t, rules)
 	})
@@ -60,8 +61,8 @@ func TestAlertNamesAFailedTarget(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		channels, once := []string{"hook"}, 0
-		require.NoError(t, c.AddAlertChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
-		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{Channels: &channels}))
+		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{Channels: &channels}))
 		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = &once }, nil)
 		term := c.term(t)
 		run := c.start(t, "j")
@@ -71,9 +72,9 @@ func TestAlertNamesAFailedTarget(t *testing.T) {
 		c.complete(t, term, targets.Succeeded, "", tasks[0])
 		c.complete(t, term, targets.Failed, "Msg 8114: cannot convert", tasks[1:]...)
 		c.pass(t, term)
-		_, err := c.EvaluateAlerts(ctx, 0)
+		_, err := alerting.On(c.Store).Evaluate(ctx, 0)
 		require.NoError(t, err)
-		work, err := c.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: uuid.New(), Types: "Http", Max: 10, Lease: time.Minute})
+		work, err := alerting.On(c.Store).ClaimDeliveries(ctx, alerting.Claim{Holder: uuid.New(), Types: "Http", Max: 10, Lease: time.Minute})
 		require.NoError(t, err)
 		require.Len(t, work, 1)
 		require.Equal(t, run, work[0].JobExecutionID)
@@ -117,18 +118,18 @@ func TestAlertsBesideAFailingRun(t *testing.T) {
 		zero := 0
 		c.requestJob(t, "long")
 		c.requestJob(t, "bad")
-		require.NoError(t, c.AddAlert(ctx, "slow", controldb.AlertRunTooLong, controldb.AlertChange{JobName: ptr("long"), Seconds: ptr(60)}))
-		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{JobName: ptr("bad")}))
-		require.NoError(t, c.AddAlert(ctx, "nobody", controldb.AlertNoAgent, controldb.AlertChange{Seconds: &zero}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", alerting.AlertRunTooLong, alerting.Change{JobName: ptr("long"), Seconds: ptr(60)}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{JobName: ptr("bad")}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "nobody", alerting.AlertNoAgent, alerting.Change{Seconds: &zero}))
 		_, err := c.StartJob(ctx, "bad", uuid.New())
 		require.NoError(t, err)
 		// A minute after its begin is not a time.
 		c.endedRuns(t, "long", "Failed", "9999-12-31T23:59:59", 1)
 		c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 1)
 
-		_, err = c.EvaluateAlerts(ctx, 0)
+		_, err = alerting.On(c.Store).Evaluate(ctx, 0)
 		require.Error(t, err)
-		_, err = c.EvaluateAlerts(ctx, 0)
+		_, err = alerting.On(c.Store).Evaluate(ctx, 0)
 		require.NoError(t, err)
 		require.Equal(t, []string{"nobody"}, c.raised(t), "other rules go on")
 		require.Equal(t, int64(250), get[int64](t, c, "SELECT run_batch FROM jobs_internal.alert_state;"))
@@ -136,7 +137,7 @@ func TestAlertsBesideAFailingRun(t *testing.T) {
 			if slices.Contains(c.raised(t), "failed") {
 				break
 			}
-			_, _ = c.EvaluateAlerts(ctx, 0) // every other one fails
+			_, _ = alerting.On(c.Store).Evaluate(ctx, 0) // every other one fails
 		}
 		require.Equal(t, []string{"failed", "nobody"}, c.raised(t), "the batch became smaller")
 		require.Equal(t, int64(1), get[int64](t, c, "SELECT COUNT(*) FROM jobs_internal.alert_runs;"))
@@ -144,7 +145,7 @@ func TestAlertsBesideAFailingRun(t *testing.T) {
 		c.exec(t, "DELETE FROM jobs_internal.alert_runs;")
 		for range 10 {
 			c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 1)
-			_, err = c.EvaluateAlerts(ctx, 0)
+			_, err = alerting.On(c.Store).Evaluate(ctx, 0)
 			require.NoError(t, err)
 		}
 		require.Equal(t, int64(500), get[int64](t, c, "SELECT run_batch FROM jobs_internal.alert_state;"))
@@ -156,12 +157,12 @@ func TestAlertsOfManyRuns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.requestJob(t, "bad")
-		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{}))
 		c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 600)
 		var left []int64
 		for more := true; more; {
 			var err error
-			more, err = c.EvaluateAlerts(ctx, 0)
+			more, err = alerting.On(c.Store).Evaluate(ctx, 0)
 			require.NoError(t, err)
 			left = append(left, get[int64](t, c, "SELECT COUNT(*) FROM jobs_internal.alert_runs;"))
 		}
@@ -176,7 +177,7 @@ func TestAlertsBesideAnOpenPass(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.requestJob(t, "bad")
-		require.NoError(t, c.AddAlert(ctx, "failed", controldb.AlertRunEnded, controldb.AlertChange{}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{}))
 		first := c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 2)
 		tx, err := c.db.BeginTx(ctx, nil)
 		require.NoError(t, err)

@@ -11,6 +11,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/scheduler"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
 	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets"
@@ -28,13 +32,13 @@ type audited struct {
 // auditedCalls are the calls in their order; each builds on those before it.
 func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
 	seal := func(p secret.Place) string {
-		text, err := c.SealSecret(t.Context(), p, canary)
+		text, err := secrets.On(c.Store).Seal(t.Context(), p, canary)
 		require.NoError(t, err)
 		return text
 	}
 	id := uuid.NewString()
 	return []audited{
-		{"sp_add_secret_key", "", "sp_add_secret_key|SecretKey||A", func(ctx context.Context) error { return c.AddSecretKey(ctx, key.Public()) }},
+		{"sp_add_secret_key", "", "sp_add_secret_key|SecretKey||A", func(ctx context.Context) error { return secrets.On(c.Store).AddKey(ctx, key.Public()) }},
 		{"sp_add_target_group", `N'g'`, "sp_add_target_group|TargetGroup|g|A", nil},
 		{"sp_add_target_group_member", `N'g', @target_type = N'SqlServer', @server_name = N's'`, "sp_add_target_group_member|TargetGroupMember|g|A", nil},
 		{"sp_set_target_group", `N'h', N'[{"target_type": "SqlServer", "server_name": "s"}]'`, "sp_add_target_group|TargetGroup|h|A\nsp_set_target_group|TargetGroup|h|BA", nil},
@@ -116,10 +120,10 @@ UPDATE jobs_internal.job_executions SET stop_requested_at = NULL, stop_requested
 		{"sp_delete_credential", `N'k'`, "sp_delete_credential|Credential|k|B", nil},
 		{"sp_set_private_endpoint", `N'p', N'/subscriptions/x'`, "sp_set_private_endpoint|PrivateEndpoint|p|A", nil},
 		{"sp_delete_private_endpoint", `N'p'`, "sp_delete_private_endpoint|PrivateEndpoint|p|B", nil},
-		{"sp_retire_secret_key", "", "sp_retire_secret_key|SecretKey||BA", func(ctx context.Context) error { return c.RetireSecretKey(ctx, key.Public().ID()) }},
+		{"sp_retire_secret_key", "", "sp_retire_secret_key|SecretKey||BA", func(ctx context.Context) error { return secrets.On(c.Store).RetireKey(ctx, key.Public().ID()) }},
 		{"sp_set_job_collection", `N'jc'`, "sp_set_job_collection|JobCollection|jc|A", nil},
 		{"sp_set_scheduler_job", "", "sp_set_scheduler_job|Job|jc/w|A", func(ctx context.Context) error {
-			_, err := c.SetSchedulerJob(ctx, schedulerJob("w"))
+			_, err := scheduler.On(c.Store).SetJob(ctx, schedulerJob("w"))
 			return err
 		}},
 		{"sp_enable_scheduler_job", `N'jc', N'w', 0`, "sp_enable_scheduler_job|Job|jc/w|BA", nil},
@@ -152,14 +156,14 @@ EXECUTE jobs.sp_delete_target_group_member N'h', @id;`)
 			c.exec(t, `INSERT INTO jobs_internal.alerts (rule_id, rule_name, condition, severity, subject_key, subject_kind, subject,
     event_key, state, occurrences, first_at, last_at, raised_at, title, message, notifications)
 VALUES (1, N'r', N'NoAgent', N'Warning', N'control', N'ControlDatabase', N's', N'', N'Open', 1, '2026-01-01', '2026-01-01', '2026-01-01', N't', N'm', 0);`)
-			return c.AcknowledgeAlert(ctx, get[int64](t, c, `SELECT MAX(alert_id) FROM jobs.alerts;`), "mine")
+			return alerting.On(c.Store).Acknowledge(ctx, get[int64](t, c, `SELECT MAX(alert_id) FROM jobs.alerts;`), "mine")
 		}},
 		{"sp_set_job_agent", `N'a'`, "sp_set_job_agent|JobAgent|a|A", nil},
 		{"sp_disable_job_agent", "", "sp_disable_job_agent|JobAgent|a|BA", func(ctx context.Context) error {
 			c.exec(t, `UPDATE jobs_internal.job_agent SET state = N'Ready', operation_id = NULL; DELETE FROM jobs_internal.job_agent_operations;`)
-			return c.DisableJobAgent(ctx, "r")
+			return account.On(c.Store).Disable(ctx, "r")
 		}},
-		{"sp_enable_job_agent", "", "sp_enable_job_agent|JobAgent|a|BA", c.EnableJobAgent},
+		{"sp_enable_job_agent", "", "sp_enable_job_agent|JobAgent|a|BA", account.On(c.Store).Enable},
 		{"sp_delete_job_agent", `N'a'`, "sp_delete_job_agent|JobAgent|a|B", nil},
 		{"sp_pause_control_database", `N'r'`, "sp_pause_control_database|ControlDatabase||BA", nil},
 		{"sp_after_restore", "", "sp_after_restore|ControlDatabase||BA", nil},

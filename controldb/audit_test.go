@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -214,7 +215,7 @@ func TestMigrateAudit(t *testing.T) {
 		const name = "old"
 		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g'; EXECUTE jobs.sp_add_job N'old';
 EXECUTE jobs.sp_add_jobstep N'old', @command = N'SELECT 1', @target_group_name = N'g'; EXECUTE jobs.sp_start_job N'old';`)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(t, 0, c.entries(t), "the migration itself is not a change of a definition")
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: name, Description: ptr("migrated")}))
 		require.Contains(t, c.lastEntry(t), `"description":"migrated"`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -67,7 +68,7 @@ func TestCallLimitEndsVersionReads(t *testing.T) {
 		read := func() (int, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // as long as an agent might wait
 			defer cancel()
-			return limited.SchemaVersion(ctx)
+			return installed.On(limited).Version(ctx)
 		}
 		_, err = read() // logs in; a login has a limit of its own
 		require.NoError(t, err)
@@ -79,6 +80,6 @@ func TestCallLimitEndsVersionReads(t *testing.T) {
 		stall = false
 		version, err := read()
 		require.NoError(t, err)
-		require.Equal(t, controldb.SchemaVersion(), version)
+		require.Equal(t, installed.SchemaVersion(), version)
 	})
 }

@@ -5,9 +5,6 @@ import (
 
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/stretchr/testify/require"
-
-	"github.com/jobagent/jobagent/controldb/dberror"
-	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
 func TestServerNameOfDSN(t *testing.T) {
@@ -21,20 +18,6 @@ func TestServerNameOfDSN(t *testing.T) {
 	}
 }
 
-func TestModuleBodyIgnoresCreate(t *testing.T) {
-	objects, err := sqlfs.Objects()
-	require.NoError(t, err)
-	for _, o := range objects {
-		if o.Kind == sqlfs.KindView || o.Kind == sqlfs.KindProcedure {
-			body := moduleBody(o.Text)
-			require.True(t, len(body) < len(o.Text) && (body[:5] == "VIEW " || body[:5] == "PROCE"), o.Name)
-		}
-	}
-	for _, kept := range []string{"-- x\nCREATE VIEW a AS SELECT 1;", "-- x\nCREATE   VIEW a AS SELECT 1;", "-- y\nALTER VIEW a AS SELECT 1;"} {
-		require.Equal(t, moduleBody("-- x\r\nCREATE OR ALTER VIEW a AS SELECT 1;\r\n"), moduleBody(kept))
-	}
-}
-
 func TestConfigErrorsHoldNoSecret(t *testing.T) {
 	for _, dsn := range []string{"sqlserver://sa:Very-Secret-1@host:notaport", "server=x;password=Very-Secret-1;encrypt=Very-Secret-1;database=d"} {
 		_, err := New(Config{DSN: dsn})
@@ -43,10 +26,4 @@ func TestConfigErrorsHoldNoSecret(t *testing.T) {
 	}
 	_, err := New(Config{DSN: "server=host;user id=sa;password=x"})
 	require.ErrorContains(t, err, "database=NAME")
-}
-
-func TestSchemaVersionErrorSaysWhatToDo(t *testing.T) {
-	version := &SchemaVersionError{Have: 1, Want: 2}
-	require.ErrorIs(t, version, dberror.ErrSchemaVersion)
-	require.Contains(t, version.Error(), "jobagent db migrate")
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // waits starts a run of the action j whose request was accepted, and returns the callback's token.
-func (c *control) waits(t *testing.T, term controldb.TermID) (uuid.UUID, controldb.CallbackToken) {
+func (c *control) waits(t *testing.T, term controldb.TermID) (uuid.UUID, callbacks.Token) {
 	t.Helper()
 	run, task := c.attempt(t, term)
-	token := controldb.HashToken(uuid.NewString())
+	token := callbacks.HashToken(uuid.NewString())
 	c.begin(t, term, task, &token)
 	c.complete(t, term, targets.Accepted, "202", task)
 	require.Equal(t, []string{"false|false"}, c.parked(t, run))
@@ -38,12 +39,12 @@ ORDER BY s.step_id`, run.String())
 }
 
 // callback returns the only callback of a run.
-func (c *control) callback(t *testing.T, run uuid.UUID) controldb.Callback {
+func (c *control) callback(t *testing.T, run uuid.UUID) callbacks.Callback {
 	t.Helper()
-	list, err := c.Callbacks(t.Context(), run)
+	list, err := callbacks.On(c.Store).OfRun(t.Context(), run)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	same, err := c.TargetCallbacks(t.Context(), run, list[0].StepID, list[0].Target)
+	same, err := callbacks.On(c.Store).OfTarget(t.Context(), run, list[0].StepID, list[0].Target)
 	require.NoError(t, err)
 	require.Equal(t, list, same)
 	return list[0]
@@ -63,22 +64,22 @@ func TestCase74(t *testing.T) {
 		term := c.actionTerm(t)
 		run, token := c.waits(t, term)
 		cb := c.callback(t, run)
-		require.Equal(t, []any{controldb.CallbackWaiting, true, "h", "", 1}, []any{cb.State, cb.Acknowledged, cb.Server, cb.Database, cb.Attempt})
+		require.Equal(t, []any{callbacks.CallbackWaiting, true, "h", "", 1}, []any{cb.State, cb.Acknowledged, cb.Server, cb.Database, cb.Attempt})
 		require.InDelta(t, 12*time.Hour, cb.DeadlineAt.Sub(cb.OpenedAt), float64(time.Minute), "the step's time limit is earlier than a week")
 		require.WithinDuration(t, cb.DeadlineAt, c.pass(t, term).NextWake, time.Minute)
 
-		report := controldb.Report{Success: true, Message: "m", By: "app"}
-		require.NoError(t, c.ReportCallback(t.Context(), token, report))
-		require.Equal(t, controldb.CallbackReported, c.callback(t, run).State)
-		require.NoError(t, c.ReportCallback(t.Context(), token, report), "the same report again")
+		report := callbacks.Report{Success: true, Message: "m", By: "app"}
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, report))
+		require.Equal(t, callbacks.CallbackReported, c.callback(t, run).State)
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, report), "the same report again")
 		c.pass(t, term)
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
 		require.Equal(t, "Succeeded|1|false|Step 1 succeeded execution on endpoint 'h'. m", c.state(t, run))
 		cb = c.callback(t, run)
-		require.Equal(t, []any{controldb.CallbackClosed, "Report", true, "m", "app", ""},
+		require.Equal(t, []any{callbacks.CallbackClosed, "Report", true, "m", "app", ""},
 			[]any{cb.State, cb.ClosedBy, cb.Success, cb.Message, cb.ReceivedBy, cb.Late})
-		require.NoError(t, c.ReportCallback(t.Context(), token, report), "the same report on a final run")
-		require.ErrorIs(t, c.ReportCallback(t.Context(), controldb.HashToken("x"), report), dberror.ErrCallbackNotFound)
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, report), "the same report on a final run")
+		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), callbacks.HashToken("x"), report), dberror.ErrCallbackNotFound)
 	})
 }
 
@@ -99,21 +100,21 @@ func TestCase76(t *testing.T) {
 			{false, targets.Accepted, "Failed"},
 		} {
 			run, task := c.attempt(t, term)
-			token := controldb.HashToken(uuid.NewString())
+			token := callbacks.HashToken(uuid.NewString())
 			c.begin(t, term, task, &token)
-			require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: x.report, Message: "r"}))
+			require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: x.report, Message: "r"}))
 			c.complete(t, term, x.answer, "a", task)
 			c.pass(t, term)
 			require.Equal(t, x.want, c.lifecycle(t, run), "report %v, answer %s", x.report, x.answer)
 			require.Equal(t, "Report", c.callback(t, run).ClosedBy)
 		}
 		run, task := c.attempt(t, term)
-		token := controldb.HashToken(uuid.NewString())
+		token := callbacks.HashToken(uuid.NewString())
 		c.begin(t, term, task, &token)
 		c.complete(t, term, targets.Succeeded, "a", task)
 		c.pass(t, term)
 		require.Equal(t, "Succeeded", c.lifecycle(t, run), "without a report, the answer decides")
-		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{}), dberror.ErrCallbackEnded)
+		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{}), dberror.ErrCallbackEnded)
 		require.Equal(t, "Attempt", c.callback(t, run).ClosedBy)
 	})
 }
@@ -130,7 +131,7 @@ func TestCase78(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range errs {
 				wg.Go(func() {
-					errs[i] = c.ReportCallback(t.Context(), token, controldb.Report{Success: i == 0, Message: "r"})
+					errs[i] = callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: i == 0, Message: "r"})
 				})
 			}
 			wg.Wait()
@@ -153,9 +154,9 @@ func TestCase80(t *testing.T) {
 		c.httpJob(t, "j", nil)
 		term := c.actionTerm(t)
 		run, token := c.waits(t, term)
-		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}))
 		c.pass(t, term)
-		err := c.ReportCallback(t.Context(), token, controldb.Report{Message: "no"})
+		err := callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Message: "no"})
 		require.ErrorIs(t, err, dberror.ErrCallbackEnded)
 		require.ErrorContains(t, err, "a success was reported")
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
@@ -175,7 +176,7 @@ func TestCase82(t *testing.T) {
 		require.Equal(t, "TimedOut", c.lifecycle(t, run))
 		require.Equal(t, "TimedOut|1|true|Step 1 got no callback about endpoint 'h' until 2026-01-01T00:00:00Z. "+
 			"Whether the request was carried out is unknown.", c.state(t, run))
-		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true, Message: "late"}), dberror.ErrCallbackEnded)
+		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true, Message: "late"}), dberror.ErrCallbackEnded)
 		require.Equal(t, "TimedOut", c.lifecycle(t, run))
 		cb := c.callback(t, run)
 		require.Equal(t, "Deadline", cb.ClosedBy)
@@ -206,8 +207,8 @@ func TestCase88(t *testing.T) {
 		run, token := c.waits(t, term)
 		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
 		require.NoError(t, c.DeleteJob(t.Context(), "j", true))
-		require.ErrorIs(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}), dberror.ErrCallbackNotFound)
-		require.ErrorIs(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, true, ""), dberror.ErrExecutionNotFound)
+		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}), dberror.ErrCallbackNotFound)
+		require.ErrorIs(t, callbacks.On(c.Store).Complete(t.Context(), callbacks.Ref{Execution: run}, true, ""), dberror.ErrExecutionNotFound)
 		c.pass(t, term)
 		require.Equal(t, "Canceled", c.lifecycle(t, run))
 		_, _, err := c.DeleteLeftovers(t.Context())
@@ -224,14 +225,14 @@ func TestCase90(t *testing.T) {
 		c.exec(t, `EXECUTE jobs.sp_set_jobstep_options @job_name = N'j', @on_unknown_outcome = N'Await'`)
 		term := c.actionTerm(t)
 		run, task := c.attempt(t, term)
-		token := controldb.HashToken("t")
+		token := callbacks.HashToken("t")
 		c.begin(t, term, task, &token)
 		require.NoError(t, c.EndTerm(t.Context(), term))
 		term = c.actionTerm(t)
 		require.Empty(t, c.pass(t, term).Tasks)
 		require.Equal(t, []string{"true|true"}, c.parked(t, run))
 		require.False(t, c.callback(t, run).Acknowledged)
-		require.NoError(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, true, "by hand"))
+		require.NoError(t, callbacks.On(c.Store).Complete(t.Context(), callbacks.Ref{Execution: run}, true, "by hand"))
 		require.Empty(t, c.pass(t, term).Tasks)
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
 	})
@@ -244,7 +245,7 @@ func TestReportedFailure(t *testing.T) {
 		c.httpJob(t, "j", nil)
 		term := c.actionTerm(t)
 		run, first := c.waits(t, term)
-		require.NoError(t, c.ReportCallback(t.Context(), first, controldb.Report{Message: "no"}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), first, callbacks.Report{Message: "no"}))
 		c.pass(t, term)
 		require.Equal(t, "WaitingForRetry|1|false|Step 1 failed on endpoint 'h', as its callback reports: no", c.state(t, run))
 		require.Equal(t, []string{"false|false"}, c.parked(t, run))
@@ -252,14 +253,14 @@ func TestReportedFailure(t *testing.T) {
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 1)
 		require.Equal(t, 2, tasks[0].Attempt)
-		second := controldb.HashToken("second")
+		second := callbacks.HashToken("second")
 		c.begin(t, term, tasks[0], &second)
-		require.ErrorIs(t, c.ReportCallback(t.Context(), first, controldb.Report{Success: true}), dberror.ErrCallbackEnded)
+		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), first, callbacks.Report{Success: true}), dberror.ErrCallbackEnded)
 		c.complete(t, term, targets.Accepted, "202", tasks...)
-		require.NoError(t, c.ReportCallback(t.Context(), second, controldb.Report{Message: "no again"}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), second, callbacks.Report{Message: "no again"}))
 		c.pass(t, term)
 		require.Equal(t, "Failed", c.lifecycle(t, run))
-		list, err := c.Callbacks(t.Context(), run)
+		list, err := callbacks.On(c.Store).OfRun(t.Context(), run)
 		require.NoError(t, err)
 		require.Len(t, list, 2)
 	})
@@ -277,16 +278,16 @@ func TestStopWhileWaiting(t *testing.T) {
 		require.Equal(t, "Canceled", c.lifecycle(t, run))
 		require.Equal(t, "Canceled|1|true|Step 1 was canceled by a stop request while it waited for a callback about endpoint 'h'. "+
 			"Whether the request was carried out is unknown.", c.state(t, run))
-		err := c.ReportCallback(t.Context(), token, controldb.Report{Success: true})
+		err := callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true})
 		require.ErrorIs(t, err, dberror.ErrCallbackEnded)
 		require.ErrorContains(t, err, "was stopped")
 
 		run, token = c.waits(t, term)
-		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}))
 		c.exec(t, `EXECUTE jobs.sp_stop_job @p1`, run.String())
 		c.pass(t, term)
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
-		require.ErrorIs(t, c.CompleteCallback(t.Context(), controldb.CallbackRef{Execution: run}, false, ""), dberror.ErrCallbackEnded)
+		require.ErrorIs(t, callbacks.On(c.Store).Complete(t.Context(), callbacks.Ref{Execution: run}, false, ""), dberror.ErrCallbackEnded)
 	})
 }
 
@@ -305,7 +306,7 @@ func TestReportRaces(t *testing.T) {
 				run, token := c.waits(t, term)
 				var reported error
 				var wg sync.WaitGroup
-				wg.Go(func() { reported = c.ReportCallback(t.Context(), token, controldb.Report{Success: true}) })
+				wg.Go(func() { reported = callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}) })
 				wg.Go(func() {
 					args := []any{run.String()}
 					if other[0] != 'E' {
@@ -343,11 +344,11 @@ func TestReportAgainstOutcome(t *testing.T) {
 		for _, answer := range []targets.Outcome{targets.Accepted, targets.Failed} {
 			for range 4 {
 				run, task := c.attempt(t, term)
-				token := controldb.HashToken(uuid.NewString())
+				token := callbacks.HashToken(uuid.NewString())
 				c.begin(t, term, task, &token)
 				var reported, completed error
 				var wg sync.WaitGroup
-				wg.Go(func() { reported = c.ReportCallback(t.Context(), token, controldb.Report{Success: true}) })
+				wg.Go(func() { reported = callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}) })
 				wg.Go(func() {
 					_, completed = c.CompleteTasks(t.Context(), term, []controldb.Outcome{{Task: task.ID, Attempt: 1, Outcome: answer}})
 				})
@@ -375,9 +376,9 @@ func TestParking(t *testing.T) {
 		c.resolve(t, term, "a", "b", "c")
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 3)
-		tokens := make([]controldb.CallbackToken, len(tasks))
+		tokens := make([]callbacks.Token, len(tasks))
 		for i, task := range tasks {
-			tokens[i] = controldb.HashToken(task.Target.Database)
+			tokens[i] = callbacks.HashToken(task.Target.Database)
 			c.begin(t, term, task, &tokens[i])
 		}
 		c.complete(t, term, targets.Accepted, "", tasks[0], tasks[1])
@@ -394,13 +395,13 @@ func TestParking(t *testing.T) {
 		c.pass(t, term)
 		require.Equal(t, []string{"true|true"}, c.parked(t, run))
 
-		require.NoError(t, c.ReportCallback(t.Context(), tokens[1], controldb.Report{Message: "no"}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), tokens[1], callbacks.Report{Message: "no"}))
 		c.pass(t, term)
 		require.Equal(t, []string{"false|false"}, c.parked(t, run), "a target waits for its next attempt")
-		ref := controldb.CallbackRef{Execution: run}
+		ref := callbacks.Ref{Execution: run}
 		c.fails(t, 50061, `EXECUTE jobs.sp_complete_callback @p1, 1`, run.String())
 		ref.Target = &tasks[0].Target.ID
-		require.NoError(t, c.CompleteCallback(t.Context(), ref, true, ""))
+		require.NoError(t, callbacks.On(c.Store).Complete(t.Context(), ref, true, ""))
 		c.exec(t, `UPDATE t SET t.next_attempt_at = '2026-01-01' FROM jobs_internal.target_executions AS t WHERE t.next_attempt_at IS NOT NULL`)
 		again = c.pass(t, term).Tasks
 		require.Len(t, again, 1)
@@ -409,7 +410,7 @@ func TestParking(t *testing.T) {
 		c.pass(t, term)
 		require.Equal(t, []string{"true|true"}, c.parked(t, run), "only one target is left")
 		ref.Target = nil
-		require.NoError(t, c.CompleteCallback(t.Context(), ref, true, ""))
+		require.NoError(t, callbacks.On(c.Store).Complete(t.Context(), ref, true, ""))
 		c.pass(t, term)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 1/c=Succeeded", c.lifecycles(t, run))
 	})
@@ -448,7 +449,7 @@ EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_
 		require.Equal(t, key(run), key(rerun(run)))
 
 		run, token := c.waits(t, term)
-		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{}))
 		c.pass(t, term)
 		require.Equal(t, "Failed", c.lifecycle(t, run))
 		require.NotEqual(t, key(run), key(rerun(run)))
@@ -505,7 +506,7 @@ func TestCase48(t *testing.T) {
 		c.exec(t, `EXECUTE jobs.sp_set_setting N'async_exec_timeout_seconds', 600`)
 		require.Equal(t, before, c.callback(t, first).DeadlineAt)
 		require.InDelta(t, 604800, before.Sub(c.callback(t, first).OpenedAt).Seconds(), 60)
-		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}))
 		c.pass(t, term)
 		second, _ := c.waits(t, term)
 		cb := c.callback(t, second)

@@ -2,7 +2,6 @@ package controldb
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -67,22 +66,6 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]Jo
 // say nothing about what the job does.
 const noMode = `NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = v.job_execution_id AND m.mode IS NOT NULL)`
 
-// in adds the condition that a column has one of some values, of which there must be one.
-func in[T ~string | int | uuid.UUID](w *call.Filter, column string, values []T) {
-	args := make([]any, len(values))
-	for i, v := range values {
-		switch v := any(v).(type) {
-		case uuid.UUID:
-			args[i] = mssqldb.UniqueIdentifier(v)
-		case int:
-			args[i] = v
-		default:
-			args[i] = fmt.Sprint(v)
-		}
-	}
-	w.Add(column+" IN (%s"+strings.Repeat(", %s", len(args)-1)+")", args...)
-}
-
 // LatestRuns lists the latest runs of some jobs, at most runs of each: by job, and from the oldest
 // to the latest. Trials and preflights are left out.
 //
@@ -92,7 +75,7 @@ func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]Run
 		return nil, nil
 	}
 	w := call.NewFilter(runs)
-	in(w, "d.job_name", names)
+	call.In(w, "d.job_name", names)
 	return call.SelectAll[Run](ctx, s.conn, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
     r.create_time, r.start_time, r.end_time
 FROM jobs.job_details AS d
@@ -124,7 +107,7 @@ func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSched
 		return nil, nil
 	}
 	w := call.NewFilter(0)
-	in(w, "job_name", names)
+	call.In(w, "job_name", names)
 	return call.SelectAll[JobSchedules](ctx, s.conn, "sum up schedules", `SELECT TOP (@p1) job_name,
     SUM(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
     SUM(CASE WHEN paused = 1 THEN 1 ELSE 0 END) AS paused,
@@ -322,7 +305,7 @@ func (s *Store) GroupUses(ctx context.Context, groups []string, limit int) ([]Gr
 		return nil, nil
 	}
 	w := call.NewFilter(limit)
-	in(w, "target_group_name", groups)
+	call.In(w, "target_group_name", groups)
 	return call.SelectAll[GroupUse](ctx, s.conn, "list uses of target groups", `SELECT TOP (@p1) target_group_name, job_name, step_id, step_name
 FROM jobs.jobsteps`+w.Text()+"\nORDER BY target_group_name, job_name, step_id;", w.Args...)
 }
@@ -493,5 +476,5 @@ func (s *Store) FailedTargets(ctx context.Context, lists []GroupResolution, limi
 	w.Add("("+strings.Join(pairs, " OR ")+")", values...)
 	return call.SelectAll[FailedTarget](ctx, s.conn, "list failed targets", `SELECT TOP (@p1) target_server_name, target_database_name, COUNT(*) AS failures,
     MAX(end_time) AS last_failure, MAX(LEFT(last_message, 500)) AS last_message
-FROM jobs.job_executions`+w.Text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name\nOPTION ("+smallGrant+");", w.Args...)
+FROM jobs.job_executions`+w.Text()+"\nGROUP BY target_server_name, target_database_name\nORDER BY COUNT(*) DESC, target_server_name, target_database_name\nOPTION ("+call.SmallGrant+");", w.Args...)
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -246,7 +247,7 @@ func TestDependenciesBesideACallback(t *testing.T) {
 		}
 		term := c.actionTerm(t)
 		run := c.start(t, "j")
-		token := controldb.HashToken("a secret token")
+		token := callbacks.HashToken("a secret token")
 		// work runs all tasks of the T-SQL steps, and lets the action wait.
 		var steps []int
 		work := func() {
@@ -275,7 +276,7 @@ func TestDependenciesBesideACallback(t *testing.T) {
 		work()
 		require.Equal(t, []int{2, 3}, steps)
 		require.Equal(t, []string{"true|true"}, c.parked(t, run), "only the action is left")
-		require.NoError(t, c.ReportCallback(ctx, token, controldb.Report{Message: "it failed", By: "test"}))
+		require.NoError(t, callbacks.On(c.Store).Report(ctx, token, callbacks.Report{Message: "it failed", By: "test"}))
 		work()
 		require.Equal(t, []int{2, 3, 4}, steps)
 		require.Equal(t, "0 run Failed\n1 Failed\n1 Failed\n2 Succeeded\n2 on a Succeeded\n3 Succeeded\n3 on a Succeeded\n4 Succeeded\n4 on a Succeeded",

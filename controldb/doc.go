@@ -1,5 +1,6 @@
-// Package controldb is the only access to the control database from Go. It installs, migrates and
-// verifies the schema, and has one method for each procedure and view that Go code uses.
+// Package controldb is the only access to the control database from Go. It and the packages below
+// it have one method for each procedure and view that Go code uses: here are the connections, the
+// agent's protocol, and what more than one kind of caller uses.
 //
 // Vocabulary. A term is one period of work of an agent; every write of task state names its term. A
 // task is one attempt on one target, or one resolution of a target group; exactly one term holds

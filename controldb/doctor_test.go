@@ -10,19 +10,22 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 )
 
 // findings examines the database and returns the findings of some codes.
-func (c *control) findings(t *testing.T, codes ...string) []controldb.Finding {
+func (c *control) findings(t *testing.T, codes ...string) []doctor.Finding {
 	t.Helper()
 	store := c.Store
 	if store == nil {
 		store = c.env.OpenControl(t, c.name)
 	}
-	all, err := store.Examine(t.Context())
+	all, err := doctor.On(store).Examine(t.Context())
 	require.NoError(t, err)
-	var list []controldb.Finding
+	var list []doctor.Finding
 	for _, f := range all {
 		if slices.Contains(codes, f.Code) {
 			list = append(list, f)
@@ -35,23 +38,23 @@ func (c *control) findings(t *testing.T, codes ...string) []controldb.Finding {
 // a finding.
 func TestExamineFresh(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		all, err := c.Examine(t.Context())
+		all, err := doctor.On(c.Store).Examine(t.Context())
 		require.NoError(t, err)
 		codes := map[string]bool{}
 		for _, f := range all {
 			codes[f.Code] = true
-			if f.Code == controldb.CodeAgents {
-				require.Equal(t, controldb.SeverityWarning, f.Severity)
+			if f.Code == doctor.CodeAgents {
+				require.Equal(t, doctor.SeverityWarning, f.Severity)
 				continue
 			}
-			require.Equal(t, controldb.SeverityOK, f.Severity, "%+v", f)
+			require.Equal(t, doctor.SeverityOK, f.Severity, "%+v", f)
 			require.NotContains(t, f.Found, "not seen", f.Code)
 		}
 		for _, code := range []string{
-			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
-			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeSnapshot, controldb.CodeIdentityCache, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
-			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeGrants, controldb.CodeCallers, controldb.CodeAdministrators, controldb.CodeClock,
-			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms, controldb.CodePause, controldb.CodePlace,
+			doctor.CodeServerVersion, doctor.CodeServerName, doctor.CodeCompatibility, doctor.CodeRowVersions, doctor.CodeCollation, doctor.CodeState,
+			doctor.CodeRecovery, doctor.CodeDurability, doctor.CodeSnapshot, doctor.CodeIdentityCache, doctor.CodeAutoClose, doctor.CodeAutoShrink, doctor.CodeSpace, doctor.CodeLogSpace, doctor.CodeSchema,
+			doctor.CodeModuleOptions, doctor.CodeIndexes, doctor.CodeLockEscalation, doctor.CodeForeign, doctor.CodeRights, doctor.CodeGrants, doctor.CodeCallers, doctor.CodeAdministrators, doctor.CodeClock,
+			doctor.CodeSettings, doctor.CodeHistory, doctor.CodeAgents, doctor.CodeTerms, doctor.CodePause, doctor.CodePlace,
 		} {
 			require.True(t, codes[code], "no finding %s", code)
 		}
@@ -65,136 +68,136 @@ func TestExamine(t *testing.T) {
 	tests := []struct {
 		name, code string
 		setup      []string
-		severity   controldb.Severity
+		severity   doctor.Severity
 		found      string // part of what is reported
 	}{
 		{
-			name: "row versions", code: controldb.CodeRowVersions, severity: controldb.SeverityError,
+			name: "row versions", code: doctor.CodeRowVersions, severity: doctor.SeverityError,
 			found: "is off",
 			setup: []string{`ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`},
 		},
 		{
-			name: "compatibility level", code: controldb.CodeCompatibility, severity: controldb.SeverityError,
+			name: "compatibility level", code: doctor.CodeCompatibility, severity: doctor.SeverityError,
 			found: "is 120",
 			setup: []string{`ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`},
 		},
 		{
-			name: "durability", code: controldb.CodeDurability, severity: controldb.SeverityWarning,
+			name: "durability", code: doctor.CodeDurability, severity: doctor.SeverityWarning,
 			found: "DELAYED_DURABILITY is FORCED",
 			setup: []string{`ALTER DATABASE CURRENT SET DELAYED_DURABILITY = FORCED;`},
 		},
 		{
-			name: "identity cache", code: controldb.CodeIdentityCache, severity: controldb.SeverityWarning,
+			name: "identity cache", code: doctor.CodeIdentityCache, severity: doctor.SeverityWarning,
 			found: "IDENTITY_CACHE is OFF",
 			setup: []string{`ALTER DATABASE SCOPED CONFIGURATION SET IDENTITY_CACHE = OFF;`},
 		},
 		{
-			name: "auto close", code: controldb.CodeAutoClose, severity: controldb.SeverityWarning,
+			name: "auto close", code: doctor.CodeAutoClose, severity: doctor.SeverityWarning,
 			found: "AUTO_CLOSE is on",
 			setup: []string{`ALTER DATABASE CURRENT SET AUTO_CLOSE ON;`},
 		},
 		{
-			name: "auto shrink", code: controldb.CodeAutoShrink, severity: controldb.SeverityWarning,
+			name: "auto shrink", code: doctor.CodeAutoShrink, severity: doctor.SeverityWarning,
 			found: "AUTO_SHRINK is on",
 			setup: []string{`ALTER DATABASE CURRENT SET AUTO_SHRINK ON;`},
 		},
 		{
-			name: "read-only", code: controldb.CodeState, severity: controldb.SeverityError,
+			name: "read-only", code: doctor.CodeState, severity: doctor.SeverityError,
 			found: "is read-only",
 			setup: []string{`ALTER DATABASE CURRENT SET READ_ONLY WITH ROLLBACK IMMEDIATE;`},
 		},
 		{
-			name: "restricted user", code: controldb.CodeState, severity: controldb.SeverityWarning,
+			name: "restricted user", code: doctor.CodeState, severity: doctor.SeverityWarning,
 			found: "restricted-user",
 			setup: []string{`ALTER DATABASE CURRENT SET RESTRICTED_USER WITH ROLLBACK IMMEDIATE;`},
 		},
 		{
-			name: "missing index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			name: "missing index", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "IX_task_executions_held of jobs_internal.task_executions is missing",
 			setup: []string{`DROP INDEX IX_task_executions_held ON jobs_internal.task_executions;`},
 		},
 		{
-			name: "changed index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			name: "changed index", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "IX_task_executions_held of jobs_internal.task_executions is not as declared",
 			setup: []string{`CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id) WHERE ended_at IS NULL WITH (DROP_EXISTING = ON);`},
 		},
 		{
-			name: "disabled index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			name: "disabled index", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "IX_job_executions_hot of jobs_internal.job_executions is disabled",
 			setup: []string{`ALTER INDEX IX_job_executions_hot ON jobs_internal.job_executions DISABLE;`},
 		},
 		{
-			name: "missing constraint", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			name: "missing constraint", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "UQ_schedule_skips_due_at of jobs_internal.schedule_skips is missing",
 			setup: []string{`ALTER TABLE jobs_internal.schedule_skips DROP CONSTRAINT UQ_schedule_skips_due_at;`},
 		},
 		{
-			name: "disabled foreign key", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			name: "disabled foreign key", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "constraint FK_schedules_jobs of jobs_internal.schedules is disabled",
 			setup: []string{`ALTER TABLE jobs_internal.schedules NOCHECK CONSTRAINT FK_schedules_jobs;`},
 		},
 		{
-			name: "unchecked rows", code: controldb.CodeIndexes, severity: controldb.SeverityWarning,
+			name: "unchecked rows", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "constraint CK_schedules_state of jobs_internal.schedules was off when rows changed",
 			setup: []string{`ALTER TABLE jobs_internal.schedules NOCHECK CONSTRAINT CK_schedules_state; ALTER TABLE jobs_internal.schedules CHECK CONSTRAINT CK_schedules_state;`},
 		},
 		{
-			name: "lock escalation", code: controldb.CodeLockEscalation, severity: controldb.SeverityWarning,
+			name: "lock escalation", code: doctor.CodeLockEscalation, severity: doctor.SeverityWarning,
 			found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
 			setup: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`},
 		},
 		{
-			name: "extra grants", code: controldb.CodeGrants, severity: controldb.SeverityWarning,
+			name: "extra grants", code: doctor.CodeGrants, severity: doctor.SeverityWarning,
 			found: "roles have 2 permissions beyond their files (jobs_reader: EXECUTE ON OBJECT::[jobs].[sp_start_job], jobs_reader: EXECUTE ON SCHEMA::[jobs])",
 			setup: []string{`GRANT EXECUTE ON SCHEMA::jobs TO jobs_reader; GRANT EXECUTE ON OBJECT::jobs.sp_start_job TO jobs_reader;`},
 		},
 		{
-			name: "missing grants", code: controldb.CodeGrants, severity: controldb.SeverityError,
+			name: "missing grants", code: doctor.CodeGrants, severity: doctor.SeverityError,
 			found: "roles lack 2 permissions (jobs_agent: EXECUTE ON OBJECT::[jobs_internal].[renew_term], jobs_front: IMPERSONATE ON USER::[jobagent_admin])",
 			setup: []string{`REVOKE IMPERSONATE ON USER::jobagent_admin FROM jobs_front; REVOKE EXECUTE ON OBJECT::jobs_internal.renew_term FROM jobs_agent;`},
 		},
 		{
-			name: "denied", code: controldb.CodeGrants, severity: controldb.SeverityWarning,
+			name: "denied", code: doctor.CodeGrants, severity: doctor.SeverityWarning,
 			found: "1 permission denied to roles (jobs_operator: EXECUTE ON OBJECT::[jobs].[sp_stop_job])",
 			setup: []string{`DENY EXECUTE ON OBJECT::jobs.sp_stop_job TO jobs_operator;`},
 		},
 		{
-			name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning,
+			name: "foreign view", code: doctor.CodeForeign, severity: doctor.SeverityWarning,
 			found: "[jobs_internal].[mine] is in the schema of jobagent",
 			setup: []string{`CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`},
 		},
 		{
-			name: "foreign trigger", code: controldb.CodeForeign, severity: controldb.SeverityWarning,
+			name: "foreign trigger", code: doctor.CodeForeign, severity: doctor.SeverityWarning,
 			found: "[jobs_internal].[watch]",
 			setup: []string{`CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`},
 		},
 		{
-			name: "administrator by a fixed role", code: controldb.CodeAdministrators, severity: controldb.SeverityWarning,
+			name: "administrator by a fixed role", code: doctor.CodeAdministrators, severity: doctor.SeverityWarning,
 			found: "user [a deployer] is a member of db_ddladmin, db_securityadmin",
 			setup: []string{`CREATE USER [a deployer] WITHOUT LOGIN; ALTER ROLE db_ddladmin ADD MEMBER [a deployer]; ALTER ROLE db_securityadmin ADD MEMBER [a deployer];`},
 		},
 		{
-			name: "reader who owns everything", code: controldb.CodeAdministrators, severity: controldb.SeverityWarning,
+			name: "reader who owns everything", code: doctor.CodeAdministrators, severity: doctor.SeverityWarning,
 			found: "user [a reader] is a member of db_owner",
 			setup: []string{`CREATE USER [a reader] WITHOUT LOGIN; ALTER ROLE jobs_reader ADD MEMBER [a reader]; ALTER ROLE db_owner ADD MEMBER [a reader];`},
 		},
 		{
-			name: "setting below its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			name: "setting below its range", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
 			found: "history_retention_days is N'-1', and only whole numbers from 0 to 36500",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'-1');`},
 		},
 		{
-			name: "setting above its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			name: "setting above its range", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
 			found: "is N'4000000'",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'4000000');`},
 		},
 		{
-			name: "setting that is not a number", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			name: "setting that is not a number", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
 			found: "is N'12 days'",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'12 days');`},
 		},
 		{
-			name: "unknown setting", code: controldb.CodeSettings, severity: controldb.SeverityWarning,
+			name: "unknown setting", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
 			found: "there is no setting N'it''s'",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`},
 		},
@@ -209,9 +212,9 @@ func TestExamine(t *testing.T) {
 				for _, batch := range test.setup {
 					c.fresh(t, batch)
 				}
-				var bad []controldb.Finding
+				var bad []doctor.Finding
 				for _, f := range c.findings(t, test.code, fixed) {
-					if f.Severity != controldb.SeverityOK {
+					if f.Severity != doctor.SeverityOK {
 						bad = append(bad, f)
 					}
 				}
@@ -225,7 +228,7 @@ func TestExamine(t *testing.T) {
 				fixed = test.code
 			})
 		}
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, fixed)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, fixed)))
 	})
 }
 
@@ -253,16 +256,16 @@ func TestExamineHistory(t *testing.T) {
 		c.exec(t, `EXECUTE jobs.sp_stop_job @job_execution_id = @p1;`, run.String())
 		term := c.term(t)
 		c.pass(t, term)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeHistory)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeHistory)))
 		c.exec(
 			t,
 			`UPDATE jobs_internal.job_executions SET create_time = DATEADD(DAY, -60, create_time), start_time = DATEADD(DAY, -60, start_time), end_time = DATEADD(DAY, -60, end_time);`,
 		)
-		found := c.findings(t, controldb.CodeHistory)
-		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
+		found := c.findings(t, doctor.CodeHistory)
+		require.Equal(t, doctor.SeverityWarning, doctor.Worst(found))
 		require.Contains(t, found[0].Found, "ended 60 days ago, and history is kept for 45 days")
 		c.fix(t, found[0].SQL)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeHistory)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeHistory)))
 	})
 }
 
@@ -273,27 +276,27 @@ func TestExamineAgents(t *testing.T) {
 		term := c.term(t)
 		require.Equal(
 			t,
-			controldb.SeverityOK,
-			controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)),
+			doctor.SeverityOK,
+			doctor.Worst(append(c.findings(t, doctor.CodeAgents), c.findings(t, doctor.CodeTerms)...)),
 		)
 		c.exec(
 			t,
 			`UPDATE jobs_internal.terms SET started_at = DATEADD(HOUR, -2, started_at), expires_at = DATEADD(HOUR, -2, expires_at) WHERE term_id = @p1;`,
 			term.Number,
 		)
-		require.Equal(t, "no live agent", c.findings(t, controldb.CodeAgents)[0].Found)
-		found := c.findings(t, controldb.CodeTerms)
-		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
+		require.Equal(t, "no live agent", c.findings(t, doctor.CodeAgents)[0].Found)
+		found := c.findings(t, doctor.CodeTerms)
+		require.Equal(t, doctor.SeverityWarning, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 term expired")
 		next := c.term(t)
 		c.pass(t, next) // the first one after a gap ends no term
-		require.Equal(t, controldb.SeverityWarning, c.findings(t, controldb.CodeTerms)[0].Severity)
+		require.Equal(t, doctor.SeverityWarning, c.findings(t, doctor.CodeTerms)[0].Severity)
 		c.exec(t, `UPDATE jobs_internal.advance_state SET terms_until = SYSUTCDATETIME()`)
 		c.pass(t, next)
 		require.Equal(
 			t,
-			controldb.SeverityOK,
-			controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)),
+			doctor.SeverityOK,
+			doctor.Worst(append(c.findings(t, doctor.CodeAgents), c.findings(t, doctor.CodeTerms)...)),
 		)
 	})
 }
@@ -308,8 +311,8 @@ func TestExamineMissingTypes(t *testing.T) {
 		})
 		c.start(t, "j")
 		c.pass(t, term)
-		found := c.findings(t, controldb.CodeAgents)
-		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
+		found := c.findings(t, doctor.CodeAgents)
+		require.Equal(t, doctor.SeverityWarning, doctor.Worst(found))
 		require.Contains(t, found[len(found)-1].Found, "no live agent runs commands of type Process; waiting for one: 1 run, since ")
 	})
 }
@@ -319,12 +322,12 @@ func TestExamineModules(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `DROP VIEW jobs.job_versions;`)
-		found := c.findings(t, controldb.CodeSchema)
-		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		found := c.findings(t, doctor.CodeSchema)
+		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Equal(t, "1 object missing (jobs.job_versions)", found[0].Found)
 		require.Equal(t, "jobagent db migrate", found[0].Command)
-		require.NoError(t, c.Migrate(t.Context()))
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeSchema)))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeSchema)))
 
 		text := get[string](t, c, `SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID(N'jobs_internal.get_command')`)
 		text = strings.Replace(text, "CREATE", "ALTER", 1)
@@ -335,12 +338,12 @@ func TestExamineModules(t *testing.T) {
 		require.NoError(t, err)
 		_, err = conn.ExecContext(t.Context(), text)
 		require.NoError(t, err)
-		found = c.findings(t, controldb.CodeModuleOptions)
-		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		found = c.findings(t, doctor.CodeModuleOptions)
+		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)")
-		require.ErrorIs(t, c.Verify(t.Context()), dberror.ErrSchemaVersion)
-		require.NoError(t, c.Migrate(t.Context()))
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeModuleOptions)))
+		require.ErrorIs(t, installed.On(c.Store).Verify(t.Context()), dberror.ErrSchemaVersion)
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeModuleOptions)))
 	})
 }
 
@@ -373,21 +376,21 @@ func TestExamineRights(t *testing.T) {
 			name: c.name,
 			db:   c.db,
 		}
-		found := low.findings(t, controldb.CodeRights)
+		found := low.findings(t, doctor.CodeRights)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "41 objects (jobs_internal.start_term, jobs_internal.renew_term, jobs_internal.confirm_term,")
-		for _, code := range []string{controldb.CodeIndexes, controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents} {
+		for _, code := range []string{doctor.CodeIndexes, doctor.CodeSettings, doctor.CodeHistory, doctor.CodeAgents} {
 			for _, f := range low.findings(t, code) {
-				require.Equal(t, controldb.SeverityOK, f.Severity)
+				require.Equal(t, doctor.SeverityOK, f.Severity)
 				require.Contains(t, f.Found, "not checked: ", f.Code)
 			}
 		}
 		c.fix(t, found[0].SQL)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(low.findings(t, controldb.CodeRights)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(low.findings(t, doctor.CodeRights)))
 
 		c.exec(t, `REVOKE EXECUTE ON OBJECT::jobs_internal.fire_schedules FROM jobs_agent;`)
-		require.Contains(t, low.findings(t, controldb.CodeRights)[0].Found, "1 object (jobs_internal.fire_schedules)")
+		require.Contains(t, low.findings(t, doctor.CodeRights)[0].Found, "1 object (jobs_internal.fire_schedules)")
 	})
 }
 
@@ -415,25 +418,25 @@ func TestRefusedDeployments(t *testing.T) {
 				c := &control{env: env, name: name, db: env.DB(t, name)}
 				c.fresh(t, test.setup)
 				store := env.OpenControl(t, name)
-				err := store.Install(t.Context())
-				var unfit *controldb.UnfitError
+				err := deploy.On(store).Install(t.Context())
+				var unfit *doctor.UnfitError
 				require.ErrorAs(t, err, &unfit)
-				require.ErrorIs(t, err, controldb.ErrUnfit)
+				require.ErrorIs(t, err, doctor.ErrUnfit)
 				require.Contains(t, strings.ReplaceAll(err.Error(), "["+name+"]", "[control]"), test.message)
-				require.ErrorIs(t, store.CheckVersion(t.Context()), dberror.ErrNotInstalled, "nothing was changed")
+				require.ErrorIs(t, installed.On(store).CheckVersion(t.Context()), dberror.ErrNotInstalled, "nothing was changed")
 				text := test.fix
 				if text == "" {
 					text = unfit.Finding.SQL
 				}
 				c.fix(t, text)
-				require.NoError(t, env.OpenControl(t, name).Install(t.Context()))
+				require.NoError(t, deploy.On(env.OpenControl(t, name)).Install(t.Context()))
 
 				if strings.HasPrefix(test.name, "compat") || test.name == "read-only" {
 					c.fresh(t, `DROP VIEW jobs.job_versions;`)
 					c.fresh(t, test.setup)
-					require.ErrorIs(t, env.OpenControl(t, name).Migrate(t.Context()), controldb.ErrUnfit)
+					require.ErrorIs(t, deploy.On(env.OpenControl(t, name)).Migrate(t.Context()), doctor.ErrUnfit)
 					c.fix(t, text)
-					require.NoError(t, env.OpenControl(t, name).Migrate(t.Context()))
+					require.NoError(t, deploy.On(env.OpenControl(t, name)).Migrate(t.Context()))
 				}
 			})
 		})
@@ -448,13 +451,13 @@ func TestRefusedWithoutRights(t *testing.T) {
 		c := &control{env: env, name: name, db: env.DB(t, name)}
 		user := "guest_of_" + strings.ToLower(name)
 		store := c.login(t, user)
-		err := store.Install(t.Context())
-		var unfit *controldb.UnfitError
+		err := deploy.On(store).Install(t.Context())
+		var unfit *doctor.UnfitError
 		require.ErrorAs(t, err, &unfit)
 		require.Contains(t, err.Error(), "user ["+user+"] may not create the objects of the schema: ")
 		c.exec(t, unfit.Finding.SQL)
-		require.NoError(t, store.Install(t.Context()))
-		require.NoError(t, store.Verify(t.Context()))
+		require.NoError(t, deploy.On(store).Install(t.Context()))
+		require.NoError(t, installed.On(store).Verify(t.Context()))
 		require.Empty(t, c.rows(t, `SELECT name FROM sys.schemas WHERE name LIKE N'jobagent%'`), "what was tried is taken back")
 	})
 }
@@ -474,7 +477,7 @@ func TestInstallTurnsRowVersionsOn(t *testing.T) {
 		_, err := master.ExecContext(ctx, strings.Replace(off, "CURRENT", "["+alone+"]", 1))
 		require.NoError(t, err)
 		require.Equal(t, 0, state(alone))
-		require.NoError(t, env.OpenControl(t, alone).Install(ctx))
+		require.NoError(t, deploy.On(env.OpenControl(t, alone)).Install(ctx))
 		require.Equal(t, 1, state(alone))
 
 		shared := env.CreateDatabase(t, "shared")
@@ -485,21 +488,21 @@ func TestInstallTurnsRowVersionsOn(t *testing.T) {
 		defer other.Close()
 		require.NoError(t, other.PingContext(ctx))
 		store := env.OpenControl(t, shared)
-		require.NoError(t, store.Install(ctx))
+		require.NoError(t, deploy.On(store).Install(ctx))
 		require.Equal(t, 0, state(shared))
 		require.NoError(t, other.PingContext(ctx), "no connection was closed")
-		found, err := store.ExamineDatabase(ctx)
+		found, err := doctor.On(store).ExamineDatabase(ctx)
 		require.NoError(t, err)
-		require.Equal(t, controldb.SeverityError, controldb.Worst(found))
-		err = store.CheckRowVersions(ctx)
-		require.ErrorIs(t, err, controldb.ErrUnfit)
+		require.Equal(t, doctor.SeverityError, doctor.Worst(found))
+		err = doctor.On(store).CheckRowVersions(ctx)
+		require.ErrorIs(t, err, doctor.ErrUnfit)
 		require.ErrorContains(t, err, "SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT")
-		require.NoError(t, store.Migrate(ctx), "a deployment needs no row versions")
+		require.NoError(t, deploy.On(store).Migrate(ctx), "a deployment needs no row versions")
 		require.NoError(t, other.Close())
 		require.NoError(t, store.Close())
 		_, err = master.ExecContext(ctx, "ALTER DATABASE ["+shared+"] SET READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE;")
 		require.NoError(t, err)
-		require.NoError(t, env.OpenControl(t, shared).CheckRowVersions(ctx))
+		require.NoError(t, doctor.On(env.OpenControl(t, shared)).CheckRowVersions(ctx))
 	})
 }
 
@@ -512,14 +515,14 @@ func TestInstallUnderOtherCollations(t *testing.T) {
 			testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 				name := env.CreateDatabaseWith(t, "control", collation)
 				store := env.OpenControl(t, name)
-				require.NoError(t, store.Install(t.Context()))
-				require.NoError(t, store.Verify(t.Context()))
+				require.NoError(t, deploy.On(store).Install(t.Context()))
+				require.NoError(t, installed.On(store).Verify(t.Context()))
 				c := &control{Store: store, env: env, name: name, db: env.DB(t, name)}
-				for _, f := range c.findings(t, controldb.CodeCollation) {
-					require.Equal(t, controldb.SeverityOK, f.Severity, f.Found)
+				for _, f := range c.findings(t, doctor.CodeCollation) {
+					require.Equal(t, doctor.SeverityOK, f.Severity, f.Found)
 				}
-				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeIndexes)))
-				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeForeign)))
+				require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeIndexes)))
+				require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeForeign)))
 			})
 		})
 	}
@@ -535,8 +538,8 @@ func TestExamineCollation(t *testing.T) {
 		before := get[string](t, c, constraints)
 		require.Contains(t, before, "CK_schedules_state")
 		c.exec(t, `ALTER TABLE jobs_internal.calendars ALTER COLUMN spec NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL;`)
-		found := c.findings(t, controldb.CodeCollation)
-		i := slices.IndexFunc(found, func(f controldb.Finding) bool { return f.Severity == controldb.SeverityError })
+		found := c.findings(t, doctor.CodeCollation)
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Severity == doctor.SeverityError })
 		require.GreaterOrEqual(t, i, 0)
 		require.Contains(t, found[i].Found, "1 column with another collation than the database's (jobs_internal.calendars.spec ")
 		require.Contains(t, found[i].SQL, "COLLATE Latin1_General_100_BIN2;")
@@ -563,12 +566,12 @@ func TestExamineClockChanges(t *testing.T) {
 			}})
 			require.NoError(t, err)
 		}
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeClockChanges)), "an overlap that counts once")
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeClockChanges)), "an overlap that counts once")
 		// Every night twice, and no night in March: whichever change is the next one.
 		c.exec(t, `UPDATE s SET s.spec = N'{"cron": "*/15 2 * * *", "gap": "skip", "overlap": "both"}' FROM jobs_internal.schedules AS s WHERE s.name IN (N'on', N'off');`)
-		found := c.findings(t, controldb.CodeClockChanges)
+		found := c.findings(t, doctor.CodeClockChanges)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
+		require.Equal(t, doctor.SeverityWarning, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 schedule loses or doubles runs at the next change of clocks: on of job j: ")
 	})
 }
@@ -585,21 +588,21 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeParameters)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
 		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
 		schedules, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", Name: ptr("on")})
 		require.NoError(t, err)
 		require.Contains(t, schedules[0].ParametersFault, "tenant")
-		found := c.findings(t, controldb.CodeParameters)
+		found := c.findings(t, doctor.CodeParameters)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
+		require.Equal(t, doctor.SeverityWarning, found[0].Severity)
 		require.Equal(t, "the parameters of 1 schedule do not fit what the jobs declare: on of job j: "+schedules[0].ParametersFault, found[0].Found)
 		plans, err := c.JobPlans(t.Context(), "j")
 		require.NoError(t, err)
 		require.Equal(t, "on: "+schedules[0].ParametersFault, plans[0].ParametersFault)
 
 		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "default": "x"}]`, nil))
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeParameters)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
 		plans, err = c.JobPlans(t.Context(), "j")
 		require.NoError(t, err)
 		require.Empty(t, plans[0].ParametersFault)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -47,7 +48,7 @@ func TestEnginesOfAgents(t *testing.T) {
 		}
 		start("a", "jobs/schedule 2, zones 111")
 		start("old", "")
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeAgents)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeAgents)))
 		start("b", "jobs/schedule 2, zones 222")
 		start("long", "jobs/schedule 2, zones "+strings.Repeat("é", 200))
 		list, err := c.Agents(t.Context())
@@ -59,9 +60,9 @@ func TestEnginesOfAgents(t *testing.T) {
 		require.Equal(t, "jobs/schedule 2, zones 111|2025b of /z", engines["a"])
 		require.Equal(t, "|", engines["old"])
 		require.Len(t, []rune(engines["long"]), 128+len("|2025b of /z"))
-		found := c.findings(t, controldb.CodeAgents)
+		found := c.findings(t, doctor.CodeAgents)
 		require.Len(t, found, 2)
-		require.Equal(t, controldb.SeverityWarning, found[1].Severity)
+		require.Equal(t, doctor.SeverityWarning, found[1].Severity)
 		require.Contains(t, found[1].Found, "zones 222 from 2025b of /z on b")
 		require.Contains(t, found[1].Why, controldb.EngineEffect)
 	})

@@ -297,13 +297,6 @@ func (e Execution) Place() string {
 	return e.Server + "/" + e.Database
 }
 
-// smallGrant bounds the memory that a list reserves for its sort, in percent of the most that a
-// statement may have. SQL Server expects 4,000 bytes of each message, because its type is
-// NVARCHAR(MAX), so a list would reserve a quarter of the memory of all, and claims would wait for
-// it (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-query). A sort that needs
-// more uses tempdb.
-const smallGrant = "MAX_GRANT_PERCENT = 5"
-
 // Executions lists the rows of a run: the run itself first, then each step with its targets, in
 // order.
 //
@@ -318,7 +311,7 @@ LEFT JOIN jobs.job_execution_targets AS t ON t.job_execution_id = v.job_executio
     AND t.target_id = v.target_id
 WHERE v.job_execution_id = @p1
 ORDER BY v.step_id, v.target_server_name, v.target_database_name
-OPTION (`+smallGrant+`);`, mssqldb.UniqueIdentifier(id))
+OPTION (`+call.SmallGrant+`);`, mssqldb.UniqueIdentifier(id))
 }
 
 // ExecutionMessage is a row of the view jobs.job_execution_messages.

@@ -17,8 +17,10 @@ import (
 func TestSortsOfMessagesAreSmall(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	rooms, err := filepath.Glob("*/*.go")
+	require.NoError(t, err)
 	sorted := 0
-	for _, path := range paths {
+	for _, path := range append(paths, rooms...) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
@@ -37,13 +39,13 @@ func TestSortsOfMessagesAreSmall(t *testing.T) {
 					sorts = sorts || strings.Contains(n.Value, "ORDER BY")
 				case *ast.Ident:
 					messages = messages || n.Name == "executionColumns" || n.Name == "stepRunColumns"
-					small = small || n.Name == "smallGrant"
+					small = small || n.Name == "SmallGrant"
 				}
 				return true
 			})
 			if messages && sorts {
 				sorted++
-				assert.True(t, small, "%s in %s sorts messages without smallGrant", f.Name.Name, path)
+				assert.True(t, small, "%s in %s sorts messages without SmallGrant", f.Name.Name, path)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -115,7 +116,7 @@ func TestSAPRunThatIsBeingClaimed(t *testing.T) {
 		c.env.Requires(t, testenv.RowLocks) // the change locks the row of its job
 		scope := c.sapProvider(t)
 		ctx := t.Context()
-		made, err := c.CreateSAPJob(ctx, scope, by, sapSpec("j", cron(`{"n":1}`)))
+		made, err := sap.On(c.Store).CreateJob(ctx, scope, by, sapSpec("j", cron(`{"n":1}`)))
 		require.NoError(t, err)
 		term := c.actionTerm(t)
 		c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
@@ -133,7 +134,7 @@ func TestSAPRunThatIsBeingClaimed(t *testing.T) {
 
 		change := func(n int) int {
 			data := fmt.Sprintf(`{"n":%d}`, n)
-			_, err = c.UpdateSAPSchedule(ctx, scope, by, made.Job, made.Schedules[0], controldb.SAPScheduleChange{Data: &data})
+			_, err = sap.On(c.Store).UpdateSchedule(ctx, scope, by, made.Job, made.Schedules[0], sap.ScheduleChange{Data: &data})
 			require.NoError(t, err)
 			return get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE stop_requested_at IS NOT NULL`)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -69,7 +71,7 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 			require.Equal(t, int32(229), dberror.NumberOf(call.do(t.Context())), "the front itself: %s", call.least)
 		}
 		require.ErrorContains(t, calls[0].do(as(t.Context(), "db_owner", "ada")), "invalid role of a caller")
-		require.NoError(t, front.CheckVersion(t.Context()), "the front knows the version of the schema")
+		require.NoError(t, installed.On(front).CheckVersion(t.Context()), "the front knows the version of the schema")
 
 		// The login may not take other identities, nor give the role of the users to itself.
 		db := controldb.Pool(front)
@@ -174,28 +176,28 @@ func TestExamineCallers(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		front := &control{Store: c.front(t, 2), env: c.env, name: c.name, db: c.db}
-		for _, code := range []string{controldb.CodeCallers, controldb.CodeRights} {
-			require.Equal(t, controldb.SeverityOK, controldb.Worst(front.findings(t, code)), code)
+		for _, code := range []string{doctor.CodeCallers, doctor.CodeRights} {
+			require.Equal(t, doctor.SeverityOK, doctor.Worst(front.findings(t, code)), code)
 		}
-		require.Contains(t, front.findings(t, controldb.CodeCallers)[0].Found, "may make the calls of a REST front")
+		require.Contains(t, front.findings(t, doctor.CodeCallers)[0].Found, "may make the calls of a REST front")
 
 		c.exec(t, `REVOKE IMPERSONATE ON USER::jobagent_author FROM jobs_front;`)
 		_, err := front.AddTargetGroup(as(t.Context(), "jobs_author", "ada"), "g")
 		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
 		require.ErrorContains(t, err, "jobagent db grants --role jobs_front")
-		found := front.findings(t, controldb.CodeCallers)
+		found := front.findings(t, doctor.CodeCallers)
 		require.Contains(t, found[0].Found, "may not impersonate jobagent_author")
 		c.fix(t, found[0].SQL)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(front.findings(t, controldb.CodeCallers)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(front.findings(t, doctor.CodeCallers)))
 
 		c.exec(t, `ALTER ROLE jobs_operator DROP MEMBER jobagent_operator;`)
-		found = c.findings(t, controldb.CodeCallers)
+		found = c.findings(t, doctor.CodeCallers)
 		require.Contains(t, found[0].Found, "not members of their roles: jobagent_operator")
 		c.fix(t, found[0].SQL)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeCallers)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeCallers)))
 
 		c.exec(t, `ALTER ROLE jobs_admin DROP MEMBER jobagent_admin; DROP USER jobagent_admin;`)
-		c.fix(t, c.findings(t, controldb.CodeCallers)[0].SQL)
+		c.fix(t, c.findings(t, doctor.CodeCallers)[0].SQL)
 		require.NoError(t, front.PurgeHistory(as(t.Context(), "jobs_admin", "ada"), controldb.PurgeRequest{JobName: c.aJob(t)}))
 	})
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // advance carries out the operation on the job agent.
-func (c *control) advance(t *testing.T) controldb.JobAgent {
+func (c *control) advance(t *testing.T) account.JobAgent {
 	t.Helper()
-	require.NoError(t, c.AdvanceJobAgent(t.Context(), uuid.New(), time.Minute))
-	a, err := c.JobAgent(t.Context())
+	require.NoError(t, account.On(c.Store).Advance(t.Context(), uuid.New(), time.Minute))
+	a, err := account.On(c.Store).Read(t.Context())
 	require.NoError(t, err)
 	return a
 }
@@ -26,45 +27,45 @@ func (c *control) advance(t *testing.T) controldb.JobAgent {
 // makeAgent creates the job agent a1.
 func (c *control) makeAgent(t *testing.T) {
 	t.Helper()
-	_, _, err := c.SetJobAgent(t.Context(), controldb.JobAgentChange{Name: "a1"})
+	_, _, err := account.On(c.Store).Set(t.Context(), account.Change{Name: "a1"})
 	require.NoError(t, err)
-	require.Equal(t, controldb.AgentReady, c.advance(t).State)
+	require.Equal(t, account.AgentReady, c.advance(t).State)
 }
 
 // A job agent is created, changed, disabled, enabled and deleted, and created again.
 func TestJobAgentLife(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		a, err := c.JobAgent(ctx)
+		a, err := account.On(c.Store).Read(ctx)
 		require.NoError(t, err)
-		require.Equal(t, controldb.JobAgent{State: controldb.AgentNone}, a)
+		require.Equal(t, account.JobAgent{State: account.AgentNone}, a)
 
-		created, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{
+		created, operation, err := account.On(c.Store).Set(ctx, account.Change{
 			Name: "a1", Location: ptr("onprem"), SKU: ptr("ja200"), Tags: ptr(map[string]string{"k": "v"}),
 		})
 		require.NoError(t, err)
 		require.True(t, created)
-		a, err = c.JobAgent(ctx)
+		a, err = account.On(c.Store).Read(ctx)
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentCreating, a.State)
+		require.Equal(t, account.AgentCreating, a.State)
 		require.Equal(t, operation, a.Operation)
-		op, ok, err := c.JobAgentOperation(ctx, operation)
+		op, ok, err := account.On(c.Store).Operation(ctx, operation)
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.Equal(t, []string{"UpsertJobAccount", "a1", "InProgress", ""}, []string{op.Kind, op.Agent, op.Status, op.ErrorCode})
-		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		_, _, err = account.On(c.Store).Set(ctx, account.Change{Name: "a1"})
 		require.ErrorIs(t, err, dberror.ErrAgentBusy)
-		_, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		_, err = account.On(c.Store).Delete(ctx, "a1", uuid.Nil)
 		require.ErrorIs(t, err, dberror.ErrAgentBusy)
 
 		a = c.advance(t)
 		tags, err := a.Tags()
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"k": "v"}, tags)
-		require.Equal(t, []any{controldb.AgentReady, "a1", "onprem", "JA200", 200}, []any{a.State, a.Name, a.Location, a.SKU, a.Capacity})
-		op, _, err = c.JobAgentOperation(ctx, operation)
+		require.Equal(t, []any{account.AgentReady, "a1", "onprem", "JA200", 200}, []any{a.State, a.Name, a.Location, a.SKU, a.Capacity})
+		op, _, err = account.On(c.Store).Operation(ctx, operation)
 		require.NoError(t, err)
-		require.Equal(t, controldb.OperationSucceeded, op.Status)
+		require.Equal(t, account.OperationSucceeded, op.Status)
 		require.False(t, op.EndTime.IsZero())
 		limits, err := c.Limits(ctx)
 		require.NoError(t, err)
@@ -72,43 +73,43 @@ func TestJobAgentLife(t *testing.T) {
 		require.Equal(t, []any{model.LimitAgent, 200}, []any{limits[0].Scope, limits[0].Max})
 
 		// The tags alone, or nothing: no operation.
-		created, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "A1", Tags: ptr(map[string]string(nil))})
+		created, operation, err = account.On(c.Store).Set(ctx, account.Change{Name: "A1", Tags: ptr(map[string]string(nil))})
 		require.NoError(t, err)
 		require.False(t, created)
 		require.Equal(t, uuid.Nil, operation)
-		_, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(200)})
+		_, operation, err = account.On(c.Store).Set(ctx, account.Change{Name: "a1", Capacity: ptr(200)})
 		require.NoError(t, err)
 		require.Equal(t, uuid.Nil, operation)
 		require.Equal(t, "{}", get[string](t, c, "SELECT tags FROM jobs.agent;"))
 
 		id := uuid.New()
-		_, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(7), Operation: id})
+		_, operation, err = account.On(c.Store).Set(ctx, account.Change{Name: "a1", Capacity: ptr(7), Operation: id})
 		require.NoError(t, err)
 		require.Equal(t, id, operation)
-		a, err = c.JobAgent(ctx)
+		a, err = account.On(c.Store).Read(ctx)
 		require.NoError(t, err)
-		require.Equal(t, []any{controldb.AgentUpdating, 200}, []any{a.State, a.Capacity}, "the old values hold until the operation has succeeded")
+		require.Equal(t, []any{account.AgentUpdating, 200}, []any{a.State, a.Capacity}, "the old values hold until the operation has succeeded")
 		a = c.advance(t)
-		require.Equal(t, []any{controldb.AgentReady, "JA7", 7}, []any{a.State, a.SKU, a.Capacity})
+		require.Equal(t, []any{account.AgentReady, "JA7", 7}, []any{a.State, a.SKU, a.Capacity})
 
-		require.NoError(t, c.DisableJobAgent(ctx, "repairs"))
-		require.NoError(t, c.DisableJobAgent(ctx, "more repairs"))
-		a, err = c.JobAgent(ctx)
+		require.NoError(t, account.On(c.Store).Disable(ctx, "repairs"))
+		require.NoError(t, account.On(c.Store).Disable(ctx, "more repairs"))
+		a, err = account.On(c.Store).Read(ctx)
 		require.NoError(t, err)
-		require.Equal(t, []any{controldb.AgentDisabled, "more repairs"}, []any{a.State, a.Reason})
+		require.Equal(t, []any{account.AgentDisabled, "more repairs"}, []any{a.State, a.Reason})
 		require.NotEmpty(t, a.Disabler)
-		require.NoError(t, c.EnableJobAgent(ctx))
-		require.NoError(t, c.EnableJobAgent(ctx), "a second call has no effect")
+		require.NoError(t, account.On(c.Store).Enable(ctx))
+		require.NoError(t, account.On(c.Store).Enable(ctx), "a second call has no effect")
 
-		operation, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		operation, err = account.On(c.Store).Delete(ctx, "a1", uuid.Nil)
 		require.NoError(t, err)
-		joined, err := c.DeleteJobAgent(ctx, "a1", uuid.New())
+		joined, err := account.On(c.Store).Delete(ctx, "a1", uuid.New())
 		require.NoError(t, err)
 		require.Equal(t, operation, joined)
-		require.Equal(t, controldb.JobAgent{State: controldb.AgentDeleted}, c.advance(t))
-		_, err = c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		require.Equal(t, account.JobAgent{State: account.AgentDeleted}, c.advance(t))
+		_, err = account.On(c.Store).Delete(ctx, "a1", uuid.Nil)
 		require.ErrorIs(t, err, dberror.ErrAgentNotFound)
-		require.ErrorIs(t, c.DisableJobAgent(ctx, ""), dberror.ErrAgentNotFound)
+		require.ErrorIs(t, account.On(c.Store).Disable(ctx, ""), dberror.ErrAgentNotFound)
 		limits, err = c.Limits(ctx)
 		require.NoError(t, err)
 		require.Empty(t, limits)
@@ -150,37 +151,37 @@ func TestJobAgentArguments(t *testing.T) {
 func TestJobAgentOperationIsResumed(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		_, _, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		_, _, err := account.On(c.Store).Set(ctx, account.Change{Name: "a1"})
 		require.NoError(t, err)
 		hold := func(attempts int) {
 			c.exec(t, `UPDATE jobs_internal.job_agent_operations
 SET holder = NEWID(), held_until = DATEADD(SECOND, 30, SYSUTCDATETIME()), attempts = @p1 WHERE status = N'InProgress';`, attempts)
 		}
 		hold(1)
-		require.Equal(t, controldb.AgentCreating, c.advance(t).State, "another caller holds it")
+		require.Equal(t, account.AgentCreating, c.advance(t).State, "another caller holds it")
 		c.exec(t, "DECLARE @now DATETIME2(7) = DATEADD(SECOND, 31, SYSUTCDATETIME()); EXECUTE jobs_internal.advance_job_agent @now = @now;")
-		a, err := c.JobAgent(ctx)
+		a, err := account.On(c.Store).Read(ctx)
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentReady, a.State)
+		require.Equal(t, account.AgentReady, a.State)
 
-		_, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(5)})
+		_, operation, err := account.On(c.Store).Set(ctx, account.Change{Name: "a1", Capacity: ptr(5)})
 		require.NoError(t, err)
 		hold(20)
 		c.exec(t, "DECLARE @now DATETIME2(7) = DATEADD(SECOND, 31, SYSUTCDATETIME()); EXECUTE jobs_internal.advance_job_agent @now = @now;")
-		a, err = c.JobAgent(ctx)
+		a, err = account.On(c.Store).Read(ctx)
 		require.NoError(t, err)
-		require.Equal(t, []any{controldb.AgentFaulted, 100}, []any{a.State, a.Capacity})
+		require.Equal(t, []any{account.AgentFaulted, 100}, []any{a.State, a.Capacity})
 		require.NotEmpty(t, a.Reason)
-		op, _, err := c.JobAgentOperation(ctx, operation)
+		op, _, err := account.On(c.Store).Operation(ctx, operation)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Failed", "OperationTimedOut"}, []string{op.Status, op.ErrorCode})
-		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		_, _, err = account.On(c.Store).Set(ctx, account.Change{Name: "a1"})
 		require.NoError(t, err, "the same values again repair it")
-		require.Equal(t, controldb.AgentReady, c.advance(t).State)
+		require.Equal(t, account.AgentReady, c.advance(t).State)
 
 		// A day later the operation is gone.
 		c.exec(t, "UPDATE jobs_internal.job_agent_operations SET ended_at = DATEADD(HOUR, -25, ended_at);")
-		_, ok, err := c.JobAgentOperation(ctx, operation)
+		_, ok, err := account.On(c.Store).Operation(ctx, operation)
 		require.NoError(t, err)
 		require.False(t, ok)
 	})
@@ -192,20 +193,20 @@ func TestJobAgentVerifiesTheSchema(t *testing.T) {
 		ctx := t.Context()
 		text := get[string](t, c, "SELECT m.definition FROM sys.sql_modules AS m WHERE m.object_id = OBJECT_ID(N'jobs.jobs');")
 		c.exec(t, "DROP VIEW jobs.jobs;")
-		_, operation, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1"})
+		_, operation, err := account.On(c.Store).Set(ctx, account.Change{Name: "a1"})
 		require.NoError(t, err)
-		require.Equal(t, controldb.JobAgent{State: controldb.AgentNone}, c.advance(t))
-		op, _, err := c.JobAgentOperation(ctx, operation)
+		require.Equal(t, account.JobAgent{State: account.AgentNone}, c.advance(t))
+		op, _, err := account.On(c.Store).Operation(ctx, operation)
 		require.NoError(t, err)
 		require.Equal(t, "Failed", op.Status)
 		require.Contains(t, op.ErrorMessage, "jobs.jobs")
 		c.exec(t, text)
 		c.makeAgent(t)
 		c.exec(t, "DROP VIEW jobs.jobs;")
-		_, _, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(3)})
+		_, _, err = account.On(c.Store).Set(ctx, account.Change{Name: "a1", Capacity: ptr(3)})
 		require.NoError(t, err)
 		a := c.advance(t)
-		require.Equal(t, []any{controldb.AgentReady, 100}, []any{a.State, a.Capacity})
+		require.Equal(t, []any{account.AgentReady, 100}, []any{a.State, a.Capacity})
 		c.exec(t, text)
 	})
 }
@@ -225,7 +226,7 @@ DECLARE @id UNIQUEIDENTIFIER = 'c0000000-0000-0000-0000-000000000001';
 EXECUTE jobs.sp_start_job @job_name = N'j', @job_execution_id = @id;`)
 		term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Minute)
 		require.NoError(t, err)
-		require.NoError(t, c.DisableJobAgent(ctx, "repairs"))
+		require.NoError(t, account.On(c.Store).Disable(ctx, "repairs"))
 		for _, text := range []string{
 			"EXECUTE jobs.sp_add_job @job_name = N'k';",
 			"EXECUTE jobs.sp_update_job @job_name = N'j', @enabled = 1;",
@@ -250,7 +251,7 @@ EXECUTE jobs.sp_start_job @job_name = N'j', @job_execution_id = @id;`)
 		require.NoError(t, err)
 		require.Empty(t, due.Unvalidated)
 		c.exec(t, "EXECUTE jobs.sp_stop_job @job_execution_id = 'c0000000-0000-0000-0000-000000000001';")
-		require.NoError(t, c.EnableJobAgent(ctx))
+		require.NoError(t, account.On(c.Store).Enable(ctx))
 		c.exec(t, "EXECUTE jobs.sp_add_job @job_name = N'k';")
 	})
 }
@@ -272,17 +273,17 @@ EXECUTE jobs.sp_start_job @job_name = N'j'; EXECUTE jobs.sp_start_job @job_name 
 		require.NoError(t, err)
 		require.Len(t, res.Tasks, 1)
 
-		operation, err := c.DeleteJobAgent(ctx, "a1", uuid.Nil)
+		operation, err := account.On(c.Store).Delete(ctx, "a1", uuid.Nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentDeleting, c.advance(t).State, "the agent holds a task")
-		op, _, err := c.JobAgentOperation(ctx, operation)
+		require.Equal(t, account.AgentDeleting, c.advance(t).State, "the agent holds a task")
+		op, _, err := account.On(c.Store).Operation(ctx, operation)
 		require.NoError(t, err)
 		require.Equal(t, []any{"InProgress", 1}, []any{op.Status, op.ActiveRuns})
 		c.fails(t, 50183, "EXECUTE jobs.sp_start_job @job_name = N'j';")
 		// The agent disappears: its term expires.
 		c.exec(t, "UPDATE jobs_internal.terms SET expires_at = DATEADD(SECOND, -1, SYSUTCDATETIME());")
 		c.exec(t, noGap)
-		for i := 0; c.advance(t).State == controldb.AgentDeleting; i++ {
+		for i := 0; c.advance(t).State == account.AgentDeleting; i++ {
 			require.Less(t, i, 10)
 		}
 		require.Equal(t, 2, get[int](t, c, "SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Canceled';"))
@@ -296,9 +297,9 @@ EXECUTE jobs.sp_start_job @job_name = N'j'; EXECUTE jobs.sp_start_job @job_name 
 func TestJobAgentCapacity(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		_, _, err := c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "a1", Capacity: ptr(3)})
+		_, _, err := account.On(c.Store).Set(ctx, account.Change{Name: "a1", Capacity: ptr(3)})
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentReady, c.advance(t).State)
+		require.Equal(t, account.AgentReady, c.advance(t).State)
 		c.exec(t, `EXECUTE jobs.sp_add_target_group @target_group_name = N'g';
 DECLARE @i INT = 0, @name NVARCHAR(20);
 WHILE @i < 9
@@ -359,9 +360,9 @@ func TestJobAgentOutsideOfTransactions(t *testing.T) {
 		defer func() { require.NoError(t, conn.Close()) }()
 		_, err = conn.ExecContext(t.Context(), "SET IMPLICIT_TRANSACTIONS ON; EXECUTE jobs.sp_disable_job_agent;")
 		require.NoError(t, err)
-		a, err := c.JobAgent(t.Context())
+		a, err := account.On(c.Store).Read(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentDisabled, a.State, "committed, although the client has committed nothing")
+		require.Equal(t, account.AgentDisabled, a.State, "committed, although the client has committed nothing")
 	})
 }
 
@@ -376,9 +377,9 @@ func TestRunsOfADeletedJobAgentAreStopped(t *testing.T) {
 EXECUTE jobs.sp_delete_job_agent N'a1';
 EXECUTE jobs_internal.advance_job_agent;
 UPDATE jobs_internal.job_executions SET is_active = 1, lifecycle = N'Created', end_time = NULL;`) // the commit
-		a, err := c.JobAgent(t.Context())
+		a, err := account.On(c.Store).Read(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentDeleted, a.State)
+		require.Equal(t, account.AgentDeleted, a.State)
 		c.makeAgent(t)
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1 AND stop_requested_at IS NOT NULL;`, id.String()))
 	})

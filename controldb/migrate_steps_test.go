@@ -19,6 +19,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/installed"
 	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -68,8 +70,8 @@ func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.
 func TestMigrateUnderLoad(t *testing.T) {
 	testenv.Long(t)
 	all := os.Getenv("JOBAGENT_TEST_COLLATION") != ""
-	for of := range controldb.SchemaVersion() {
-		if !all && of%7 != 0 && of != controldb.SchemaVersion()-1 {
+	for of := range installed.SchemaVersion() {
+		if !all && of%7 != 0 && of != installed.SchemaVersion()-1 {
 			continue
 		}
 		t.Run(fmt.Sprint(of), func(t *testing.T) { migrateUnderLoad(t, earlier.Release0, of, (*control).term1) })
@@ -94,7 +96,7 @@ func migrateUnderLoad(t *testing.T, procedures, tables int, start func(*control,
 	done := c.start(t, "j0")
 	c.resolve(t, terms[0], "a", "b")
 	c.complete(t, terms[0], targets.Succeeded, "", c.pass(t, terms[0]).Tasks...)
-	require.NoError(t, controldb.ApplyMigrations(t.Context(), c.Store, tables))
+	require.NoError(t, c.applyMigrations(t.Context(), tables))
 	require.Equal(t, tables, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
 	runs := []uuid.UUID{done}
 	for i := range 5 {
@@ -107,12 +109,12 @@ func migrateUnderLoad(t *testing.T, procedures, tables int, start func(*control,
 	for i, term := range terms {
 		wg.Go(func() { ended[i] = c.work(t.Context(), term, &stop) })
 	}
-	err := c.Migrate(t.Context())
+	err := deploy.On(c.Store).Migrate(t.Context())
 	stop.Store(true)
 	wg.Wait()
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(ended...))
-	require.NoError(t, c.Verify(t.Context()))
+	require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 	for _, run := range runs {
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 2=Succeeded 2/a=Succeeded 2/b=Succeeded", c.lifecycles(t, run))
 	}
@@ -133,7 +135,7 @@ func TestMigrateWaitsForLocks(t *testing.T) {
 		var lines []string
 		var behind error
 		var wg sync.WaitGroup
-		err := c.MigrateWith(t.Context(), controldb.MigrateOptions{Tell: func(line string) {
+		err := deploy.On(c.Store).MigrateWith(t.Context(), deploy.MigrateOptions{Tell: func(line string) {
 			lines = append(lines, fmt.Sprintf("%s %s", time.Since(started), line))
 			if strings.Contains(line, "step 4 of 15 (jobs_internal.job_executions)") {
 				var err error
@@ -152,7 +154,7 @@ func TestMigrateWaitsForLocks(t *testing.T) {
 		require.NoError(t, err)
 		wg.Wait()
 		require.NoError(t, behind, "the report is not cut off")
-		require.NoError(t, c.Verify(t.Context()))
+		require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 		require.Equal(t, "0s migration 0001_indexes_and_lock_escalation, step 1 of 15 (jobs_internal.task_executions)", lines[0])
 		require.Contains(t, lines[4], "5s migration 0001_indexes_and_lock_escalation, step 4 of 15 waits for locks of other sessions (")
 		require.Contains(t, lines[4], "tries again in 1s")
@@ -167,7 +169,7 @@ func TestMigrateGivesUp(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := release0(t, testenv.Embedded(t, testenv.Options{}))
-		require.NoError(t, controldb.ApplyMigrations(t.Context(), c.Store, 3))
+		require.NoError(t, c.applyMigrations(t.Context(), 3))
 		blocker, err := c.db.Conn(t.Context())
 		require.NoError(t, err)
 		defer blocker.Close()
@@ -176,15 +178,15 @@ func TestMigrateGivesUp(t *testing.T) {
 		var id int
 		require.NoError(t, blocker.QueryRowContext(t.Context(), `SELECT @@SPID;`).Scan(&id))
 
-		err = c.Migrate(t.Context())
-		require.ErrorIs(t, err, controldb.ErrLocked)
+		err = deploy.On(c.Store).Migrate(t.Context())
+		require.ErrorIs(t, err, deploy.ErrLocked)
 		require.Equal(t, int32(1222), dberror.NumberOf(err))
 		require.ErrorContains(t, err, fmt.Sprintf("session %d of login sa", id))
 		require.Equal(t, 3, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
 		_, err = blocker.ExecContext(t.Context(), `ROLLBACK TRANSACTION;`)
 		require.NoError(t, err)
-		require.NoError(t, c.Migrate(t.Context()))
-		require.NoError(t, c.Verify(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+		require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 	})
 }
 
@@ -197,12 +199,12 @@ func TestMigrateResumes(t *testing.T) {
 	c.job(t, "j", nil)
 	run := c.start(t, "j")
 	c.resolve(t, c.term1(t), "a", "b")
-	require.NoError(t, controldb.ApplyMigrations(t.Context(), c.Store, 4))
+	require.NoError(t, c.applyMigrations(t.Context(), 4))
 	stopped := errors.New("stopped")
 	for step := 2; ; step++ {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var first string
-		err := c.MigrateWith(ctx, controldb.MigrateOptions{Tell: func(line string) {
+		err := deploy.On(c.Store).MigrateWith(ctx, deploy.MigrateOptions{Tell: func(line string) {
 			if first == "" {
 				first = line
 			}
@@ -219,11 +221,11 @@ func TestMigrateResumes(t *testing.T) {
 		require.Equal(t, []string{fmt.Sprintf("5/%d", step-1)}, c.rows(t, `SELECT CAST(p.value AS NVARCHAR(100)) FROM sys.extended_properties AS p`))
 		require.Equal(t, 4, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
 	}
-	require.NoError(t, c.Verify(t.Context()))
+	require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 	require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=Created 1/b=Created", c.lifecycles(t, run))
 	name := env.CreateDatabase(t, "fresh")
 	fresh := env.OpenControl(t, name)
-	require.NoError(t, fresh.Install(t.Context()))
+	require.NoError(t, deploy.On(fresh).Install(t.Context()))
 	require.Equal(t, (&control{Store: fresh, env: env, name: name, db: env.DB(t, name)}).tableDefinitions(t), c.tableDefinitions(t))
 }
 
@@ -252,13 +254,13 @@ FROM jobs_internal.settings AS s
 WHERE s.extra IS NULL;
 CREATE INDEX IX_settings_value ON jobs_internal.settings (value);
 `
-		err = controldb.MigrateTo(t.Context(), c.Store, with(good+`ALTER TABLE jobs_internal.settings
+		err = c.migrateTo(t.Context(), with(good+`ALTER TABLE jobs_internal.settings
     ADD CONSTRAINT CK_settings_extra CHECK (extra = 4);`), nil)
 		require.ErrorContains(t, err, "migrations/next.sql:10")
 		require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.settings WHERE extra IS NULL`))
 		require.Equal(t, len(embedded), get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
 		var lines []string
-		require.NoError(t, controldb.MigrateTo(t.Context(), c.Store, with(good+`ALTER TABLE jobs_internal.settings ADD CONSTRAINT CK_settings_extra CHECK (extra = 5);`),
+		require.NoError(t, c.migrateTo(t.Context(), with(good+`ALTER TABLE jobs_internal.settings ADD CONSTRAINT CK_settings_extra CHECK (extra = 5);`),
 			func(line string) { lines = append(lines, line) }))
 		require.Equal(t, []string{"migration next, step 4 of 4 (jobs_internal.settings)"}, lines)
 		require.Equal(t, len(embedded)+1, get[int](t, c, `SELECT MAX(version) FROM jobs_internal.schema_versions`))
@@ -277,13 +279,13 @@ func TestDeploymentRoundTrips(t *testing.T) {
 	store, name := env.Control(t)
 	c := &control{Store: store, env: env, name: name, db: env.DB(t, name)}
 	c.exec(t, `UPDATE jobs_internal.code_objects SET sha256 = REPLICATE('0', 64);`)
-	require.Error(t, store.CheckVersion(t.Context()))
+	require.Error(t, installed.On(store).CheckVersion(t.Context()))
 	before := network.Calls()
-	require.NoError(t, store.Migrate(t.Context()))
+	require.NoError(t, deploy.On(store).Migrate(t.Context()))
 	calls := network.Calls() - before
 	t.Logf("%d round trips for %d objects", calls, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.code_objects`))
 	require.Less(t, calls, 40)
-	require.NoError(t, store.Verify(t.Context()))
+	require.NoError(t, installed.On(store).Verify(t.Context()))
 }
 
 // TestMigrateNamesTheBrokenObject: all objects are sent at once, and yet an error names the file.
@@ -293,11 +295,11 @@ func TestMigrateNamesTheBrokenObject(t *testing.T) {
 		// A table of the name of a view that is to be created.
 		c.exec(t, `DROP VIEW jobs.live_agents; CREATE TABLE jobs.live_agents (a INT);
 UPDATE c SET c.sha256 = REPLICATE('0', 64) FROM jobs_internal.code_objects AS c;`)
-		err := c.Migrate(t.Context())
+		err := deploy.On(c.Store).Migrate(t.Context())
 		require.ErrorContains(t, err, "deploy views/jobs.live_agents.sql")
 		c.exec(t, `DROP TABLE jobs.live_agents;`)
-		require.NoError(t, c.Migrate(t.Context()))
-		require.NoError(t, c.Verify(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+		require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 	})
 }
 
@@ -312,7 +314,7 @@ GRANT EXECUTE ON OBJECT::jobs.sp_start_job TO jobs_reader;
 GRANT EXECUTE ON OBJECT::jobs.sp_stop_job TO jobs_operator WITH GRANT OPTION;
 REVOKE EXECUTE ON OBJECT::jobs_internal.renew_term FROM jobs_agent;
 DENY EXECUTE ON OBJECT::jobs.sp_start_job TO jobs_author;`)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(t, []string{
 			"jobs_agent|renew_term|G", "jobs_author|sp_start_job|D", "jobs_operator|sp_start_job|G", "jobs_operator|sp_stop_job|G", "reporter|terms|G",
 		}, c.rows(t, `SELECT USER_NAME(p.grantee_principal_id), OBJECT_NAME(p.major_id), p.state
@@ -326,7 +328,7 @@ FROM sys.database_permissions AS p
 WHERE p.class = 3
     AND SCHEMA_NAME(p.major_id) = N'jobs_internal'
 ORDER BY 1, 2;`))
-		require.NoError(t, c.Verify(t.Context()))
+		require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 	})
 }
 
@@ -341,19 +343,19 @@ func TestPlanMigration(t *testing.T) {
 		c.start(t, "j")
 		c.resolve(t, term, "a", "b", "d")
 		require.Len(t, c.pass(t, term).Tasks, 3)
-		require.NoError(t, controldb.ApplyMigrations(ctx, c.Store, 4))
+		require.NoError(t, c.applyMigrations(ctx, 4))
 		before := c.tableDefinitions(t)
-		p, err := c.PlanMigration(ctx, controldb.MigrateOptions{})
+		p, err := deploy.On(c.Store).Plan(ctx, deploy.MigrateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, before, c.tableDefinitions(t))
-		require.Equal(t, []any{4, controldb.SchemaVersion(), true}, []any{p.Version, p.Want, p.Online})
+		require.Equal(t, []any{4, installed.SchemaVersion(), true}, []any{p.Version, p.Want, p.Online})
 		require.Greater(t, p.Code, 200)
 		require.Len(t, p.Agents, 1)
-		require.Equal(t, controldb.PlannedAgent{Host: "host", Version: "1", Protocol: 1, Tasks: 3}, p.Agents[0])
+		require.Equal(t, deploy.PlannedAgent{Host: "host", Version: "1", Protocol: 1, Tasks: 3}, p.Agents[0])
 		require.Empty(t, p.Warnings)
-		require.Equal(t, controldb.PlannedStep{
+		require.Equal(t, deploy.PlannedStep{
 			Migration: "0005_actions", Step: 14, Of: 18, Table: "jobs_internal.target_executions", Rows: 3,
-			Statements: []controldb.PlannedStatement{
+			Statements: []deploy.PlannedStatement{
 				{Kind: sqlfs.AlterMetadata, Text: "ALTER TABLE jobs_internal.target_executions DROP CONSTRAINT CK_target_executions_lifecycle;",
 					Lock: "Sch-M for a moment: only metadata changes"},
 				{Kind: sqlfs.CheckRows, Text: "ALTER TABLE jobs_internal.target_executions WITH CHECK ADD CONSTRAINT CK_target_executions_lifecycle CHECK (",
@@ -365,18 +367,18 @@ func TestPlanMigration(t *testing.T) {
 		done := 0
 		cut, cancel := context.WithCancel(ctx)
 		defer cancel()
-		require.Error(t, c.MigrateWith(cut, controldb.MigrateOptions{Tell: func(line string) {
+		require.Error(t, deploy.On(c.Store).MigrateWith(cut, deploy.MigrateOptions{Tell: func(line string) {
 			if strings.HasPrefix(line, "migration ") {
 				if done++; done == 7 {
 					cancel()
 				}
 			}
 		}}))
-		again, err := c.PlanMigration(ctx, controldb.MigrateOptions{})
+		again, err := deploy.On(c.Store).Plan(ctx, deploy.MigrateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, p.Steps[6:], again.Steps, "steps that have ended are not planned")
-		require.NoError(t, c.Migrate(ctx))
-		none, err := c.PlanMigration(ctx, controldb.MigrateOptions{})
+		require.NoError(t, deploy.On(c.Store).Migrate(ctx))
+		none, err := deploy.On(c.Store).Plan(ctx, deploy.MigrateOptions{})
 		require.NoError(t, err)
 		require.Empty(t, none.Steps)
 		require.Zero(t, none.Code)
@@ -384,7 +386,21 @@ func TestPlanMigration(t *testing.T) {
 }
 
 // withoutSize returns a step without the size of its table, which depends on the server.
-func withoutSize(s controldb.PlannedStep) controldb.PlannedStep {
+func withoutSize(s deploy.PlannedStep) deploy.PlannedStep {
 	s.MB = 0
 	return s
+}
+
+// migrateTo migrates with other migrations than those of this program.
+func (c *control) migrateTo(ctx context.Context, migrations []sqlfs.Migration, tell func(string)) error {
+	return deploy.On(c.Store).MigrateWith(ctx, deploy.MigrateOptions{Migrations: migrations, Tell: tell})
+}
+
+// applyMigrations applies migrations without deploying the procedures of this release.
+func (c *control) applyMigrations(ctx context.Context, upTo int) error {
+	migrations, err := sqlfs.Migrations()
+	if err != nil {
+		return err
+	}
+	return deploy.On(c.Store).MigrateWith(ctx, deploy.MigrateOptions{Migrations: migrations[:upTo], TablesOnly: true})
 }

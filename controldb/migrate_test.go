@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -80,7 +83,7 @@ func TestMigrateFromRelease0(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
 		c := release0(t, env)
-		_, err := c.CheckAgent(ctx)
+		_, err := installed.On(c.Store).CheckAgent(ctx)
 		require.ErrorIs(t, err, dberror.ErrSchemaVersion, "an agent of this release needs the migration")
 		const retention = "jobagent$history_retention"
 
@@ -139,15 +142,15 @@ FROM jobs.job_executions
 ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 		history := c.rows(t, executions)
 
-		require.NoError(t, c.Migrate(ctx))
-		require.NoError(t, c.Verify(ctx))
-		require.NoError(t, c.Migrate(ctx), "migrating twice is the same as once")
+		require.NoError(t, deploy.On(c.Store).Migrate(ctx))
+		require.NoError(t, installed.On(c.Store).Verify(ctx))
+		require.NoError(t, deploy.On(c.Store).Migrate(ctx), "migrating twice is the same as once")
 		require.Equal(t, before, c.lifecycles(t, busy))
 		require.Equal(t, history, c.rows(t, executions))
 
 		name := env.CreateDatabase(t, "fresh")
 		fresh := env.OpenControl(t, name)
-		require.NoError(t, fresh.Install(ctx))
+		require.NoError(t, deploy.On(fresh).Install(ctx))
 		want := (&control{Store: fresh, env: env, name: name, db: env.DB(t, name)}).tableDefinitions(t)
 		require.Equal(t, want, c.tableDefinitions(t), "a migrated schema is that of a fresh install")
 
@@ -245,8 +248,8 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 func TestEmptyMigration(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
-		require.NoError(t, c.Migrate(t.Context()))
-		require.NoError(t, c.Verify(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+		require.NoError(t, installed.On(c.Store).Verify(t.Context()))
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))
 		env.CheckInvariants(t, c.name, false)
 	})
@@ -260,7 +263,7 @@ func TestMigrateEditedSystemJob(t *testing.T) {
 		c := release0(t, env)
 		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';
 EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'SELECT 1;';`)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(
 			t,
 			[]string{"1|Upkeep|(control database)", "2|TSql|jobagent$control_database"},
@@ -318,7 +321,7 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 		require.NoError(t, c.StopJob(t.Context(), twice))
 		c.pass(t, term)
 
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		unknown := func(id uuid.UUID) map[string]bool {
 			rows, err := c.Executions(t.Context(), id)
 			require.NoError(t, err)
@@ -347,7 +350,7 @@ func TestMigrateParameters(t *testing.T) {
 		before := c.start(t, "j")
 		term := c.term1(t)
 		c.resolve(t, term, "a")
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 1)
@@ -396,7 +399,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		before := c.start(t, "j")
 		term := c.term1(t)
 		c.resolve(t, term, "a", "b", "c")
-		require.NoError(t, c.Migrate(ctx))
+		require.NoError(t, deploy.On(c.Store).Migrate(ctx))
 
 		origin, err := c.Run(ctx, before)
 		require.NoError(t, err)
@@ -454,7 +457,7 @@ func TestMigrateCounts(t *testing.T) {
 		require.Len(t, tasks, len(databases))
 		c.complete(t, term, targets.Failed, "m", tasks[:2]...)
 		c.complete(t, term, targets.Succeeded, "", tasks[2:]...)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 
 		testenv.SetSlices(t, c.db, 1) // so that 4 targets are counted at once
 		const steps = `SELECT s.lifecycle, s.targets, s.not_succeeded FROM jobs_internal.step_executions AS s ORDER BY s.step_execution_id`
@@ -491,7 +494,7 @@ func TestMigrateScheduleDescriptions(t *testing.T) {
 		c.exec(t, `EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_id": 2, "revision": 2, "zone": "UTC", "engine": "1", "next_due_at": "2999-01-01T02:30:00"}]';
 EXECUTE jobs_internal.fire_schedules @term_id = @p1, @firings = N'[{"schedule_id": 2, "revision": 2, "due_at": "2999-01-01T02:30:00", "runs": ["2999-01-01T02:30:00"], "next_due_at": "2999-01-02T02:30:00"}]';`, term.Number)
 		due = due.AddDate(0, 0, 1)
-		require.NoError(t, c.Migrate(ctx))
+		require.NoError(t, deploy.On(c.Store).Migrate(ctx))
 
 		s := c.schedule(t, "j", "s")
 		require.Equal(t, []any{"Enabled", due, int64(1), "Created"}, []any{s.State, s.NextDue, s.Executions, s.LastLifecycle})
@@ -530,7 +533,7 @@ func TestMigrateActions(t *testing.T) {
 		c.resolve(t, old, "a", "b")
 		held := c.passMax(t, old, 1).Tasks
 		require.Len(t, held, 1)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(t, []string{"1|TSql"}, c.rows(t, `SELECT protocol, command_types FROM jobs_internal.terms`))
 
 		c.httpJob(t, "j", nil)
@@ -542,14 +545,14 @@ func TestMigrateActions(t *testing.T) {
 		require.Empty(t, c.pass(t, old).Tasks)
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 1)
-		token := controldb.HashToken("t")
+		token := callbacks.HashToken("t")
 		c.begin(t, term, tasks[0], &token)
 		c.complete(t, term, targets.Accepted, "202", tasks...)
 		c.complete(t, old, targets.Succeeded, "", append(held, rest...)...)
 		c.pass(t, old)
 		require.Equal(t, []string{"true|true"}, c.parked(t, action), "a pass of any agent parks it")
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, run))
-		require.NoError(t, c.ReportCallback(t.Context(), token, controldb.Report{Success: true}))
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}))
 		c.pass(t, old)
 		require.Equal(t, "Succeeded", c.lifecycle(t, action), "a pass of any agent ends its wait")
 		env.CheckInvariants(t, c.name, true)
@@ -564,7 +567,7 @@ func TestMigrateAgentOptions(t *testing.T) {
 		c := version(t, env, earlier.Version28)
 		c.job(t, "j", nil)
 		c.exec(t, `EXECUTE jobs.sp_set_jobstep_options N'j', @bind_parameters = 1;`)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		bound := func() (list []bool) {
 			for _, version := range []int{1, 2, 3, 4} {
 				steps, err := c.JobSteps(t.Context(), "j", &version)
@@ -580,7 +583,7 @@ func TestMigrateAgentOptions(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), BindParameters: ptr(false)})
 		require.NoError(t, err)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(t, []bool{false, true, true, false}, bound())
 	})
 }

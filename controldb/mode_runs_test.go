@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/measure"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -25,14 +28,14 @@ func TestModesAreNoRuns(t *testing.T) {
 		c.job(t, "j", once)
 		c.job(t, "never", once)
 		minute := 60
-		for name, change := range map[string]controldb.AlertChange{
+		for name, change := range map[string]alerting.Change{
 			"ended": {JobName: ptr("j")}, "unfinished": {JobName: ptr("never"), Seconds: &minute},
 		} {
-			condition := controldb.AlertRunEnded
+			condition := alerting.AlertRunEnded
 			if name == "unfinished" {
-				condition = controldb.AlertNoRun
+				condition = alerting.AlertNoRun
 			}
-			require.NoError(t, c.AddAlert(ctx, name, condition, change))
+			require.NoError(t, alerting.On(c.Store).AddRule(ctx, name, condition, change))
 		}
 		run := c.start(t, "j")
 		c.resolve(t, term.ID, "a")
@@ -54,11 +57,11 @@ func TestModesAreNoRuns(t *testing.T) {
 		found, err := c.FindJobs(ctx, controldb.JobFilter{Failed: true}, controldb.Page[string]{})
 		require.NoError(t, err)
 		require.Empty(t, found)
-		recent, err := c.RecentRuns(ctx, 7, 10, 10)
+		recent, err := summary.On(c.Store).RecentRuns(ctx, 7, 10, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, recent.Jobs)
 		require.Len(t, recent.Runs, 1)
-		failures, err := c.Failures(ctx, 1)
+		failures, err := summary.On(c.Store).Failures(ctx, 1)
 		require.NoError(t, err)
 		require.Empty(t, failures.Errors)
 		outcomes, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Top: 10, Jobs: 10})
@@ -73,13 +76,13 @@ func TestModesAreNoRuns(t *testing.T) {
 		require.Equal(t, []string{"Succeeded"}, c.rows(t, "SELECT lifecycle FROM jobs.target_last_runs;"))
 
 		c.exec(t, "UPDATE jobs_internal.job_executions SET end_time = DATEADD(SECOND, -30, end_time), start_time = DATEADD(SECOND, -30, start_time), create_time = DATEADD(SECOND, -30, create_time);")
-		counts, err := c.RunCounts(ctx, time.Now().Add(-time.Hour))
+		counts, err := measure.On(c.Store).RunCounts(ctx, time.Now().Add(-time.Hour))
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"Succeeded": 1}, counts.Ended)
 
 		// The preflight of a job is no run that a rule waits for.
 		c.exec(t, "UPDATE jobs_internal.jobs SET created_at = DATEADD(HOUR, -1, created_at);")
-		_, err = c.EvaluateAlerts(ctx, 0)
+		_, err = alerting.On(c.Store).Evaluate(ctx, 0)
 		require.NoError(t, err)
 		require.Equal(t, []string{"unfinished"}, c.raised(t))
 	})
@@ -94,18 +97,18 @@ func TestAlertsAboutLongRuns(t *testing.T) {
 		c.job(t, "j", once)
 		c.endedRuns(t, "j", "Succeeded", "2020-01-01T00:00:00", 5)
 		c.plan(t, nil, members{"name": "all", "targets": "rest", "bake_seconds": 3600})
-		require.NoError(t, c.AddAlert(ctx, "slow", controldb.AlertRunTooLong, controldb.AlertChange{JobName: ptr("j"), Seconds: ptr(60)}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", alerting.AlertRunTooLong, alerting.Change{JobName: ptr("j"), Seconds: ptr(60)}))
 		run := c.start(t, "j")
 		c.rollOut(t, term, numbered(2), succeed)
 		require.Equal(t, "Baking: Baking", c.rollout(t, run))
 		c.exec(t, "UPDATE jobs_internal.job_executions SET start_time = DATEADD(DAY, -1, start_time) WHERE is_active = 1;")
 		c.endedRuns(t, "j", "Failed", "2020-01-01T00:00:00", 1)
 		c.exec(t, "UPDATE jobs_internal.job_executions SET mode = N'Preflight', is_active = 1, lifecycle = N'InProgress', end_time = NULL WHERE lifecycle = N'Failed';")
-		_, err := c.EvaluateAlerts(ctx, 0)
+		_, err := alerting.On(c.Store).Evaluate(ctx, 0)
 		require.NoError(t, err)
 		require.Empty(t, c.raised(t))
 		c.exec(t, "UPDATE jobs_internal.job_executions SET mode = NULL WHERE mode IS NOT NULL;")
-		_, err = c.EvaluateAlerts(ctx, 0)
+		_, err = alerting.On(c.Store).Evaluate(ctx, 0)
 		require.NoError(t, err)
 		require.Equal(t, []string{"slow"}, c.raised(t))
 		// These have no steps, which no run lacks.

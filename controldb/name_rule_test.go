@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -93,13 +94,13 @@ func TestNameRule(t *testing.T) {
 		}
 		// Names that are older than the rule: doctor lists them, and they can be renamed and
 		// deleted.
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeNames)))
 		for i, name := range good {
 			_, err := c.AddTargetGroup(t.Context(), name)
 			require.NoError(t, err, i)
 		}
-		found := c.findings(t, controldb.CodeNames)
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(found), "%+v", found)
+		found := c.findings(t, doctor.CodeNames)
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(found), "%+v", found)
 		for _, name := range good {
 			c.exec(t, `EXECUTE jobs.sp_delete_target_group @target_group_name = @p1;`, name)
 		}
@@ -110,9 +111,9 @@ func TestNameRule(t *testing.T) {
 				require.NoError(t, err)
 				c.exec(t, `UPDATE g SET g.name = @p1 FROM jobs_internal.target_groups AS g WHERE g.name = N'old';`, name)
 			}
-			found = c.findings(t, controldb.CodeNames)
+			found = c.findings(t, doctor.CodeNames)
 			require.Len(t, found, 1)
-			require.Equal(t, controldb.SeverityWarning, found[0].Severity, "%q", names)
+			require.Equal(t, doctor.SeverityWarning, found[0].Severity, "%q", names)
 			require.Contains(t, found[0].Found, fmt.Sprintf("(%d): target group ", len(names)))
 			for _, name := range names {
 				c.exec(t, `EXECUTE jobs.sp_delete_target_group @target_group_name = @p1;`, name)
@@ -130,7 +131,7 @@ func TestNameRule(t *testing.T) {
 		c.exec(t, `UPDATE j SET j.name = N'..' FROM jobs_internal.jobs AS j WHERE j.name = N'empty';`)
 		c.exec(t, `EXECUTE jobs.sp_set_job @job_name = N'..', @description = N'an older object can be changed';`)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "..", NewName: ptr("renamed")}))
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeNames)))
 	})
 }
 
@@ -201,12 +202,12 @@ func TestExternalNames(t *testing.T) {
 		require.ErrorContains(t, err, `Member 2 of the target group 'g': invalid server_name 's;Encrypt=no': want a server as host, host\instance or host,port.`)
 
 		// doctor lists older names, and no others.
-		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeNames)))
 		check := func(statement, kind, name string, bad bool) {
 			t.Helper()
 			c.exec(t, statement, name)
-			found := c.findings(t, controldb.CodeNames)
-			require.Equal(t, bad, found[0].Severity == controldb.SeverityWarning, "%s %q: %s", kind, name, found[0].Found)
+			found := c.findings(t, doctor.CodeNames)
+			require.Equal(t, bad, found[0].Severity == doctor.SeverityWarning, "%s %q: %s", kind, name, found[0].Found)
 			if bad {
 				require.Contains(t, found[0].Found, "(1): "+kind+" "+strconv.QuoteToASCII(name))
 			}

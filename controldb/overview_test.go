@@ -9,15 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // overview reads the overview.
-func (c *control) overview(t *testing.T) controldb.Overview {
+func (c *control) overview(t *testing.T) summary.Overview {
 	t.Helper()
-	o, err := c.Overview(t.Context(), 20)
+	o, err := summary.On(c.Store).Overview(t.Context(), 20)
 	require.NoError(t, err)
 	require.False(t, o.Now.IsZero())
 	return o
@@ -30,19 +32,19 @@ func TestOverviewOfNothing(t *testing.T) {
 		require.Zero(t, o.LiveAgents)
 		require.True(t, o.LastAgentAt.IsZero(), "there was no agent")
 		require.False(t, o.WorkWaits())
-		require.Equal(t, controldb.AgentNone, o.JobAgentState)
+		require.Equal(t, account.AgentNone, o.JobAgentState)
 		require.Empty(t, o.Runs)
 		require.Empty(t, o.Waiting)
-		f, err := c.Failures(t.Context(), 24)
+		f, err := summary.On(c.Store).Failures(t.Context(), 24)
 		require.NoError(t, err)
 		require.Equal(t, 24*time.Hour, f.Now.Sub(f.Since))
 		require.Equal(t, f.Since, f.CompleteSince)
 		require.Empty(t, f.Errors)
-		r, err := c.RecentRuns(t.Context(), 7, 40, 30)
+		r, err := summary.On(c.Store).RecentRuns(t.Context(), 7, 40, 30)
 		require.NoError(t, err)
 		require.Zero(t, r.Jobs)
 		require.Empty(t, r.Runs)
-		u, err := c.LimitUse(t.Context(), 10)
+		u, err := summary.On(c.Store).LimitUse(t.Context(), 10)
 		require.NoError(t, err)
 		require.Empty(t, u.Limits)
 		require.Empty(t, u.Uses)
@@ -89,7 +91,7 @@ func TestOverviewOfARun(t *testing.T) {
 
 func TestActiveRunRate(t *testing.T) {
 	began := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	r := controldb.ActiveRun{BeganAt: began, StepTargets: 100, StepActive: 80}
+	r := summary.ActiveRun{BeganAt: began, StepTargets: 100, StepActive: 80}
 	pace := func(now time.Time) []any {
 		rate, left := r.Pace(now)
 		return []any{rate, left}
@@ -104,7 +106,7 @@ func TestActiveRunRate(t *testing.T) {
 	require.Equal(t, []any{2.0, 59*time.Minute + 50*time.Second}, pace(began.Add(10*time.Second)))
 	r.StepActive, r.Held = 100, 0
 	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began.Add(time.Hour)), "nothing has ended")
-	r = controldb.ActiveRun{}
+	r = summary.ActiveRun{}
 	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began))
 }
 
@@ -178,7 +180,7 @@ func TestOverviewBoundsWaits(t *testing.T) {
 		require.NoError(t, c.EndTerm(t.Context(), term))
 		c.exec(t, "UPDATE jobs_internal.target_executions SET next_attempt_at = DATEADD(MINUTE, -4, next_attempt_at) WHERE next_attempt_at IS NOT NULL;")
 		counted := func(top int) map[string]int {
-			o, err := c.Overview(t.Context(), top)
+			o, err := summary.On(c.Store).Overview(t.Context(), top)
 			require.NoError(t, err)
 			got := map[string]int{}
 			for _, w := range o.Waiting {
@@ -215,12 +217,12 @@ func TestFailures(t *testing.T) {
 		c.complete(t, term, targets.Failed, "the server has no databases", task)
 		c.pass(t, term)
 
-		f, err := c.Failures(t.Context(), 24)
+		f, err := summary.On(c.Store).Failures(t.Context(), 24)
 		require.NoError(t, err)
 		require.Equal(t, 3, f.Runs)
 		require.Equal(t, 6, f.Targets)
 		require.Equal(t, f.Since, f.CompleteSince)
-		got := map[string]controldb.FailureGroup{}
+		got := map[string]summary.FailureGroup{}
 		for _, e := range f.Errors {
 			got[fmt.Sprintf("%s %d %s %s", e.JobName, e.StepID, e.Lifecycle, e.Message)] = e
 		}
@@ -238,7 +240,7 @@ func TestFailures(t *testing.T) {
 		require.Equal(t, "lost", f.Errors[0].JobName, "the latest first")
 
 		c.exec(t, "UPDATE jobs_internal.job_executions SET end_time = DATEADD(HOUR, -25, end_time) WHERE is_active = 0;")
-		f, err = c.Failures(t.Context(), 24)
+		f, err = summary.On(c.Store).Failures(t.Context(), 24)
 		require.NoError(t, err)
 		require.Empty(t, f.Errors)
 	})
@@ -252,7 +254,7 @@ func TestFailuresOfAnActiveRun(t *testing.T) {
 		c.start(t, "bad")
 		c.resolve(t, term, "a", "b")
 		c.complete(t, term, targets.Failed, strings.Repeat("x", 8000), c.pass(t, term).Tasks[0])
-		f, err := c.Failures(t.Context(), 24)
+		f, err := summary.On(c.Store).Failures(t.Context(), 24)
 		require.NoError(t, err)
 		require.Equal(t, 1, f.Runs)
 		require.Equal(t, strings.Repeat("x", 400), f.Errors[0].Message)
@@ -276,7 +278,7 @@ func TestRecentRuns(t *testing.T) {
 		end("one", targets.Succeeded)
 		end("one", targets.Succeeded)
 		list := func(jobs, runs int) (got []string) {
-			r, err := c.RecentRuns(t.Context(), 7, jobs, runs)
+			r, err := summary.On(c.Store).RecentRuns(t.Context(), 7, jobs, runs)
 			require.NoError(t, err)
 			require.Equal(t, 2, r.Jobs)
 			for _, run := range r.Runs {
@@ -305,7 +307,7 @@ func TestLimitUse(t *testing.T) {
 		c.resolve(t, term, "d")
 		c.pass(t, term)
 
-		u, err := c.LimitUse(t.Context(), 100)
+		u, err := summary.On(c.Store).LimitUse(t.Context(), 100)
 		require.NoError(t, err)
 		var got []string
 		for _, l := range u.Limits {

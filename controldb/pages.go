@@ -2,7 +2,6 @@ package controldb
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -39,7 +38,7 @@ const jobDetailQuery = jobDetailColumns + "\nWHERE job_name = @p1;"
 // JobDetail returns a job. It returns [dberror.ErrJobNotFound] when there is none of this name.
 func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
 	list, err := call.SelectAll[JobDetail](ctx, s.conn, "read job", jobDetailQuery, name)
-	return onlyRow(list, err, "read job", dberror.ErrJobNotFound)
+	return call.OnlyRow(list, err, "read job", dberror.ErrJobNotFound)
 }
 
 // JobRolloutPlan is the plan by which the runs of a job's current version are rolled out.
@@ -60,7 +59,7 @@ func (s *Store) JobRolloutPlan(ctx context.Context, name string) (JobRolloutPlan
 FROM jobs.job_details AS d
 LEFT JOIN jobs.job_rollout_plans AS p ON p.job_id = d.job_id AND p.job_version = d.job_version
 WHERE d.job_name = @p1;`, name)
-	return onlyRow(list, err, "read the plan of a job's roll-outs", dberror.ErrJobNotFound)
+	return call.OnlyRow(list, err, "read the plan of a job's roll-outs", dberror.ErrJobNotFound)
 }
 
 // JobDetails lists the jobs that are not system jobs by name.
@@ -68,18 +67,6 @@ func (s *Store) JobDetails(ctx context.Context, p Page[string]) ([]JobDetail, er
 	w := p.Filter("job_name", ">")
 	w.Add("is_system = 0")
 	return call.SelectAll[JobDetail](ctx, s.conn, "list jobs", jobDetailColumns+w.Text()+"\nORDER BY job_name"+p.Text(w)+";", w.Args...)
-}
-
-// onlyRow returns the only row of a list, or an error that wraps missing.
-func onlyRow[T any](list []T, err error, op string, missing error) (T, error) {
-	var row T
-	switch {
-	case err != nil:
-		return row, err
-	case len(list) == 0:
-		return row, fmt.Errorf("%s: %w", op, missing)
-	}
-	return list[0], nil
 }
 
 // JobVersions lists the numbers of a job's versions.
@@ -109,7 +96,7 @@ FROM `+view+` AS v`+jobStepOptions+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+";"
 func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
 	query, args := jobStepQuery(jobName, version, stepName)
 	list, err := call.SelectAll[JobStep](ctx, s.conn, "read job step", query, args...)
-	return onlyRow(list, err, "read job step", dberror.ErrStepNotFound)
+	return call.OnlyRow(list, err, "read job step", dberror.ErrStepNotFound)
 }
 
 // jobStepQuery returns the query of JobStep, and its arguments.
@@ -148,7 +135,7 @@ func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail
 	if err == nil {
 		err = s.addMembers(ctx, list)
 	}
-	return onlyRow(list, err, "read target group", dberror.ErrGroupNotFound)
+	return call.OnlyRow(list, err, "read target group", dberror.ErrGroupNotFound)
 }
 
 // TargetGroupDetails lists the target groups by name. The list has a number of members at most, or
@@ -225,7 +212,7 @@ const credentialQuery = credentialColumns + "\nWHERE credential_name = @p1;"
 // none of this name.
 func (s *Store) Credential(ctx context.Context, name string) (Credential, error) {
 	list, err := call.SelectAll[Credential](ctx, s.conn, "read credential", credentialQuery, name)
-	return onlyRow(list, err, "read credential", dberror.ErrCredentialNotFound)
+	return call.OnlyRow(list, err, "read credential", dberror.ErrCredentialNotFound)
 }
 
 // Credentials lists the stored credentials by name.
@@ -244,7 +231,7 @@ const endpointQuery = endpointColumns + "\nWHERE private_endpoint_name = @p1;"
 // has this name.
 func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoint, error) {
 	list, err := call.SelectAll[PrivateEndpoint](ctx, s.conn, "read private endpoint", endpointQuery, name)
-	return onlyRow(list, err, "read private endpoint", dberror.ErrEndpointNotFound)
+	return call.OnlyRow(list, err, "read private endpoint", dberror.ErrEndpointNotFound)
 }
 
 // PrivateEndpoints lists the private endpoints by name.
@@ -288,7 +275,7 @@ func (f RunFilter) add(w *call.Filter) {
 		w.Add("v.end_time < %s AND v.create_time < %s", at, at)
 	}
 	if len(f.Lifecycles) > 0 {
-		in(w, "v.lifecycle", f.Lifecycles)
+		call.In(w, "v.lifecycle", f.Lifecycles)
 	}
 	ended := !f.EndedFrom.IsZero() || !f.EndedBefore.IsZero()
 	switch {
@@ -309,8 +296,8 @@ type RunKey struct {
 	ID      uuid.UUID
 }
 
-// add adds the condition that a run of the view v is behind the key, unless that is nil.
-func (k *RunKey) add(w *call.Filter) {
+// Add adds the condition that a run of the view v is behind the key, unless that is nil.
+func (k *RunKey) Add(w *call.Filter) {
 	if k != nil {
 		at := call.Datetime2(k.Created)
 		w.Add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(k.ID))
@@ -335,11 +322,12 @@ type StepRunKey struct {
 	TargetID         uuid.UUID
 }
 
-// placeOrder is the order of the lists of targets, and add adds the condition that a row is behind
-// the key, unless that is nil.
+// placeOrder is the order of the lists of targets.
 const placeOrder = "\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"
 
-func (k *StepRunKey) add(w *call.Filter) {
+// Add adds the condition that a row in the order of placeOrder is behind the key, unless that is
+// nil.
+func (k *StepRunKey) Add(w *call.Filter) {
 	if k == nil {
 		return
 	}
@@ -367,7 +355,7 @@ func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f R
 	}
 	f.add(w)
 	return call.SelectAll[StepRun](ctx, s.conn, "list steps of a run",
-		`SELECT `+stepRunColumns+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+"\nOPTION ("+smallGrant+");", w.Args...)
+		`SELECT `+stepRunColumns+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+"\nOPTION ("+call.SmallGrant+");", w.Args...)
 }
 
 // TargetRuns lists the targets of a run by step, server and database. A name
@@ -388,6 +376,6 @@ func (s *Store) TargetRuns(
 		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
 	}
 	f.add(w)
-	p.After.add(w)
-	return call.SelectAll[StepRun](ctx, s.conn, "list targets of a run", `SELECT `+stepRunColumns+w.Text()+placeOrder+p.Text(w)+"\nOPTION ("+smallGrant+");", w.Args...)
+	p.After.Add(w)
+	return call.SelectAll[StepRun](ctx, s.conn, "list targets of a run", `SELECT `+stepRunColumns+w.Text()+placeOrder+p.Text(w)+"\nOPTION ("+call.SmallGrant+");", w.Args...)
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 )
@@ -18,7 +21,7 @@ import (
 func TestAfterRestore(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		before, err := c.Identity(ctx)
+		before, err := identity.On(c.Store).Read(ctx)
 		require.NoError(t, err)
 		require.False(t, before.Paused())
 		a := controldb.Agent{ID: uuid.New(), Host: "host", Version: "1", MaxConcurrentTargets: 7}
@@ -33,7 +36,7 @@ EXEC jobs.sp_start_job N'j';`)
 		require.NoError(t, err)
 		require.Equal(t, 1, p.Held.Count)
 
-		r, err := c.AfterRestore(ctx, 10)
+		r, err := identity.On(c.Store).AfterRestore(ctx, 10)
 		require.NoError(t, err)
 		require.NotEqual(t, before.Incarnation, r.Incarnation)
 		require.Equal(t, []int{1, 0, 1}, []int{r.Terms, r.DueSchedules, r.ActiveRuns})
@@ -41,7 +44,7 @@ EXEC jobs.sp_start_job N'j';`)
 		_, err = c.Pass(ctx, controldb.PassRequest{Term: old.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
 		require.ErrorIs(t, err, dberror.ErrIncarnation)
 		require.ErrorIs(t, err, dberror.ErrTermEnded, "so the agent starts another term")
-		i, err := c.Identity(ctx)
+		i, err := identity.On(c.Store).Read(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []any{true, before.DatabaseID, r.Incarnation}, []any{i.Paused(), i.DatabaseID, i.Incarnation})
 
@@ -52,11 +55,11 @@ EXEC jobs.sp_start_job N'j';`)
 			require.NoError(t, err)
 			require.Zero(t, p.Held.Count)
 		}
-		again, err := c.AfterRestore(ctx, 10)
+		again, err := identity.On(c.Store).AfterRestore(ctx, 10)
 		require.NoError(t, err)
 		require.NotEqual(t, r.Incarnation, again.Incarnation)
 
-		require.NoError(t, c.Resume(ctx, time.Time{}))
+		require.NoError(t, identity.On(c.Store).Resume(ctx, time.Time{}))
 		c.exec(t, `UPDATE jobs_internal.step_executions SET next_attempt_at = '2000-01-01' WHERE next_attempt_at IS NOT NULL;`)
 		next, err = c.StartTerm(ctx, a, time.Hour)
 		require.NoError(t, err)
@@ -83,12 +86,12 @@ UPDATE jobs_internal.schedules SET next_due_at = '2026-03-01 02:00', next_fire_a
 			Schedule: controldb.ScheduleID(id), DueAt: first, Revision: get[int](t, c, `SELECT revision FROM jobs_internal.schedules WHERE schedule_id = @p1;`, id),
 			Runs: []time.Time{first}, LastDueAt: first, NextDueAt: second, NextFireAt: second,
 		}}
-		require.NoError(t, c.Pause(ctx, "why"))
+		require.NoError(t, identity.On(c.Store).Pause(ctx, "why"))
 		_, err = c.FireSchedules(ctx, term.ID, firing)
 		require.NoError(t, err)
 		require.Empty(t, c.rows(t, `SELECT CONCAT(e.due_at, N'') FROM jobs_internal.job_executions AS e;`))
 
-		require.NoError(t, c.Resume(ctx, second))
+		require.NoError(t, identity.On(c.Store).Resume(ctx, second))
 		_, err = c.FireSchedules(ctx, term.ID, firing)
 		require.NoError(t, err)
 		require.Empty(t, c.rows(t, `SELECT CONCAT(e.due_at, N'') FROM jobs_internal.job_executions AS e;`))
@@ -104,20 +107,20 @@ UPDATE jobs_internal.schedules SET next_due_at = '2026-03-01 02:00', next_fire_a
 // Doctor and the numbers for metrics tell of a pause, with the command that ends it.
 func TestPauseIsFound(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		require.NoError(t, c.Pause(t.Context(), "until <Monday>"))
-		found := c.findings(t, controldb.CodePause)
+		require.NoError(t, identity.On(c.Store).Pause(t.Context(), "until <Monday>"))
+		found := c.findings(t, doctor.CodePause)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "until <Monday>")
 		require.Contains(t, found[0].Fix(), "jobagent db resume")
-		n, err := c.RunCounts(t.Context(), time.Time{})
+		n, err := measure.On(c.Store).RunCounts(t.Context(), time.Time{})
 		require.NoError(t, err)
 		require.True(t, n.Paused)
-		require.NoError(t, c.Resume(t.Context(), time.Time{}))
-		found = c.findings(t, controldb.CodePause)
+		require.NoError(t, identity.On(c.Store).Resume(t.Context(), time.Time{}))
+		found = c.findings(t, doctor.CodePause)
 		require.Len(t, found, 1)
-		require.Equal(t, controldb.SeverityOK, found[0].Severity)
-		n, err = c.RunCounts(t.Context(), time.Time{})
+		require.Equal(t, doctor.SeverityOK, found[0].Severity)
+		n, err = measure.On(c.Store).RunCounts(t.Context(), time.Time{})
 		require.NoError(t, err)
 		require.False(t, n.Paused)
 	})
@@ -128,8 +131,8 @@ func TestPauseIsFound(t *testing.T) {
 func TestPauseNeedsMigration(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := version(t, env, earlier.Version28)
-		_, err := c.AfterRestore(t.Context(), 10)
-		for _, err := range []error{err, c.Pause(t.Context(), ""), c.Resume(t.Context(), time.Time{})} {
+		_, err := identity.On(c.Store).AfterRestore(t.Context(), 10)
+		for _, err := range []error{err, identity.On(c.Store).Pause(t.Context(), ""), identity.On(c.Store).Resume(t.Context(), time.Time{})} {
 			require.ErrorIs(t, err, dberror.ErrSchemaVersion)
 			require.ErrorContains(t, err, `the control schema has version 28 and this program needs `)
 			require.ErrorContains(t, err, `run "jobagent db migrate"`)
@@ -146,7 +149,7 @@ EXEC jobs.sp_add_schedule N'j', N'new', N'cron5', N'* * * * *';
 EXEC jobs.sp_add_schedule N'j', N'off', N'cron5', N'* * * * *', @enabled = 0;
 EXEC jobs.sp_add_schedule N'j', N'paused', N'cron5', N'* * * * *';
 EXEC jobs.sp_pause_schedule N'j', N'paused';`)
-		r, err := c.AfterRestore(t.Context(), 10)
+		r, err := identity.On(c.Store).AfterRestore(t.Context(), 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, r.DueSchedules)
 		require.Len(t, r.Due, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -63,13 +64,13 @@ func (c *control) checkProgress(t *testing.T, task controldb.Task) {
 	for _, w := range c.rows(t, `SELECT CAST(job_execution_id AS NVARCHAR(36)) FROM jobs.rollouts WHERE ended_at IS NULL`) {
 		rollout = uuid.MustParse(w)
 	}
-	waves, err := c.RolloutWaves(t.Context(), rollout)
+	waves, err := rollouts.On(c.Store).Waves(t.Context(), rollout)
 	require.NoError(t, err)
 	found := 0
 	for _, w := range waves {
-		checked, all, err := c.PreflightProgress(t.Context(), w)
+		checked, all, err := rollouts.On(c.Store).PreflightProgress(t.Context(), w)
 		require.NoError(t, err)
-		if w.State != controldb.WavePreflight {
+		if w.State != rollouts.WavePreflight {
 			require.Zero(t, checked+all, w.Name)
 			continue
 		}
@@ -317,7 +318,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'b';`, run.String())
 		c.unbroken(t, t)
 
 		// An undo makes the preflight, too, and has none of what was left out.
-		undo, err := c.UndoRollout(t.Context(), controldb.UndoRequest{Rollout: run})
+		undo, err := rollouts.On(c.Store).Undo(t.Context(), rollouts.UndoRequest{Rollout: run})
 		require.NoError(t, err)
 		c.preflights(t, term, numbered(3), on())
 		c.decision(t, "sp_approve_rollout", undo)

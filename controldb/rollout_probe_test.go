@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -84,7 +85,7 @@ func (p *probing) reason(t *testing.T) string {
 // the wave.
 func (p *probing) values(t *testing.T) (list []string) {
 	t.Helper()
-	rows, err := p.RolloutTargets(t.Context(), p.run, controldb.RolloutTargetFilter{}, controldb.Page[controldb.RolloutTargetKey]{})
+	rows, err := rollouts.On(p.control.Store).Targets(t.Context(), p.run, rollouts.TargetFilter{}, controldb.Page[rollouts.TargetKey]{})
 	require.NoError(t, err)
 	text := func(f *float64) string {
 		if f == nil {
@@ -265,7 +266,7 @@ UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r
 		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
 		c.pass(t, p.term)
 		require.Equal(t, "Probing: Pending Pending", p.rollout(t, p.run))
-		require.ErrorContains(t, c.ExtendRolloutBake(t.Context(), p.run, time.Minute), "it does not bake")
+		require.ErrorContains(t, rollouts.On(c.Store).ExtendBake(t.Context(), p.run, time.Minute), "it does not bake")
 		c.exec(t, `EXECUTE jobs.sp_skip_rollout_wave @p1, N'canary'`, p.run.String())
 		p.play(t)
 		require.Equal(t, "Succeeded: Skipped Passed", p.rollout(t, p.run))

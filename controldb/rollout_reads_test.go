@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -17,8 +18,8 @@ func TestRolloutDoor(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx, term := t.Context(), c.term(t)
 		c.job(t, "j", once)
-		_, err := c.Rollout(ctx, c.start(t, "j"))
-		require.ErrorIs(t, err, controldb.ErrRolloutNotFound, "a plain run")
+		_, err := rollouts.On(c.Store).Get(ctx, c.start(t, "j"))
+		require.ErrorIs(t, err, rollouts.ErrNotFound, "a plain run")
 		fails := func(database string) targets.Outcome {
 			if database == "d03" {
 				return targets.Failed
@@ -33,15 +34,15 @@ func TestRolloutDoor(t *testing.T) {
 		require.NoError(t, err)
 		c.rollOut(t, term, numbered(9), fails)
 
-		r, err := c.Rollout(ctx, id)
+		r, err := rollouts.On(c.Store).Get(ctx, id)
 		require.NoError(t, err)
-		require.Equal(t, controldb.RolloutPaused, r.State)
+		require.Equal(t, rollouts.Paused, r.State)
 		require.Equal(t, []int{9, 3, 6, 3}, []int{r.Targets, r.LeftOut, r.Pending(), r.Waves})
 		require.NotZero(t, r.DeadlineAt)
-		usual, err := c.RolloutUsual(ctx, id)
+		usual, err := rollouts.On(c.Store).Usual(ctx, id)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, usual, time.Duration(0))
-		failed, err := c.RolloutFailedBefore(ctx, id, 10)
+		failed, err := rollouts.On(c.Store).FailedBefore(ctx, id, 10)
 		require.NoError(t, err)
 		require.Len(t, failed, 1)
 		require.Equal(t, "s/d03", failed[0].Name())
@@ -49,11 +50,11 @@ func TestRolloutDoor(t *testing.T) {
 
 		// Pages of targets: those that no wave has come first.
 		var names []string
-		var after *controldb.RolloutTargetKey
+		var after *rollouts.TargetKey
 		for {
-			page, next, err := controldb.ReadPage(after, 4, func(p controldb.Page[controldb.RolloutTargetKey]) ([]controldb.RolloutTarget, error) {
-				return c.RolloutTargets(ctx, id, controldb.RolloutTargetFilter{}, p)
-			}, controldb.RolloutTarget.Key)
+			page, next, err := controldb.ReadPage(after, 4, func(p controldb.Page[rollouts.TargetKey]) ([]rollouts.Target, error) {
+				return rollouts.On(c.Store).Targets(ctx, id, rollouts.TargetFilter{}, p)
+			}, rollouts.Target.Key)
 			require.NoError(t, err)
 			for _, target := range page {
 				names = append(names, target.Database)
@@ -66,63 +67,63 @@ func TestRolloutDoor(t *testing.T) {
 		require.ElementsMatch(t, []string{"d06", "d07", "d08"}, names[:3])
 		require.Equal(t, numbered(6), names[3:])
 		two := 2
-		some, err := c.RolloutTargets(ctx, id, controldb.RolloutTargetFilter{Wave: &two, States: []string{"Pending"}}, controldb.Page[controldb.RolloutTargetKey]{Top: 2})
+		some, err := rollouts.On(c.Store).Targets(ctx, id, rollouts.TargetFilter{Wave: &two, States: []string{"Pending"}}, controldb.Page[rollouts.TargetKey]{Top: 2})
 		require.NoError(t, err)
 		require.Len(t, some, 2)
 
-		require.NoError(t, c.MoveRolloutTarget(ctx, id, targets.NewTarget("s", "d03", ""), "canary"))
-		require.NoError(t, c.MoveRolloutTarget(ctx, id, targets.NewTarget("s", "d03", ""), ""))
-		require.NoError(t, c.ResumeRollout(ctx, id))
+		require.NoError(t, rollouts.On(c.Store).MoveTarget(ctx, id, targets.NewTarget("s", "d03", ""), "canary"))
+		require.NoError(t, rollouts.On(c.Store).MoveTarget(ctx, id, targets.NewTarget("s", "d03", ""), ""))
+		require.NoError(t, rollouts.On(c.Store).Resume(ctx, id))
 		c.rollOut(t, term, nil, succeed)
-		r, err = c.Rollout(ctx, id)
+		r, err = rollouts.On(c.Store).Get(ctx, id)
 		require.NoError(t, err)
-		require.Equal(t, controldb.RolloutWaiting, r.State)
+		require.Equal(t, rollouts.Waiting, r.State)
 		require.True(t, r.NeedsPerson())
 		require.Contains(t, r.NextEvent, "'some'")
-		require.NoError(t, c.RejectRollout(ctx, id, "not today"))
-		r, err = c.Rollout(ctx, id)
+		require.NoError(t, rollouts.On(c.Store).Reject(ctx, id, "not today"))
+		r, err = rollouts.On(c.Store).Get(ctx, id)
 		require.NoError(t, err)
 		require.Contains(t, r.PauseReason, "not today")
-		require.NoError(t, c.ResumeRollout(ctx, id))
-		require.NoError(t, c.ApproveRollout(ctx, id, "some", "go"))
+		require.NoError(t, rollouts.On(c.Store).Resume(ctx, id))
+		require.NoError(t, rollouts.On(c.Store).Approve(ctx, id, "some", "go"))
 		c.rollOut(t, term, nil, succeed)
-		waves, err := c.RolloutWaves(ctx, id)
+		waves, err := rollouts.On(c.Store).Waves(ctx, id)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.WaveState{controldb.WavePassed, controldb.WaveBaking, controldb.WavePending},
-			[]controldb.WaveState{waves[0].State, waves[1].State, waves[2].State})
+		require.Equal(t, []rollouts.WaveState{rollouts.WavePassed, rollouts.WaveBaking, rollouts.WavePending},
+			[]rollouts.WaveState{waves[0].State, waves[1].State, waves[2].State})
 		require.Equal(t, "go", waves[1].ApprovalComment)
 		require.NotEmpty(t, waves[0].Gate)
 		require.NotZero(t, waves[0].Run)
 		until := waves[1].BakeUntil
-		require.NoError(t, c.ExtendRolloutBake(ctx, id, time.Minute))
-		waves, err = c.RolloutWaves(ctx, id)
+		require.NoError(t, rollouts.On(c.Store).ExtendBake(ctx, id, time.Minute))
+		waves, err = rollouts.On(c.Store).Waves(ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, waves[1].BakeUntil.Sub(until))
-		before, err := c.Rollout(ctx, id)
+		before, err := rollouts.On(c.Store).Get(ctx, id)
 		require.NoError(t, err)
 		require.True(t, before.HasDeadline())
-		require.NoError(t, c.ExtendRolloutDeadline(ctx, id, time.Hour))
-		extended, err := c.Rollout(ctx, id)
+		require.NoError(t, rollouts.On(c.Store).ExtendDeadline(ctx, id, time.Hour))
+		extended, err := rollouts.On(c.Store).Get(ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, time.Hour, extended.DeadlineAt.Sub(before.DeadlineAt))
-		require.NoError(t, c.PauseRollout(ctx, id, "lunch"))
-		require.NoError(t, c.ResumeRollout(ctx, id))
-		require.Error(t, c.RetryRolloutWave(ctx, id), "no gate has failed")
-		require.NoError(t, c.SkipRolloutWave(ctx, id, "last"))
-		require.NoError(t, c.AbortRollout(ctx, id, "enough"))
+		require.NoError(t, rollouts.On(c.Store).Pause(ctx, id, "lunch"))
+		require.NoError(t, rollouts.On(c.Store).Resume(ctx, id))
+		require.Error(t, rollouts.On(c.Store).RetryWave(ctx, id), "no gate has failed")
+		require.NoError(t, rollouts.On(c.Store).SkipWave(ctx, id, "last"))
+		require.NoError(t, rollouts.On(c.Store).Abort(ctx, id, "enough"))
 		c.rollOut(t, term, nil, succeed)
-		r, err = c.Rollout(ctx, id)
+		r, err = rollouts.On(c.Store).Get(ctx, id)
 		require.NoError(t, err)
-		require.Equal(t, controldb.RolloutAborted, r.State)
+		require.Equal(t, rollouts.Aborted, r.State)
 
-		list, err := c.Rollouts(ctx, controldb.RolloutFilter{JobName: "j", States: []controldb.RolloutState{controldb.RolloutAborted}}, controldb.Page[controldb.RunKey]{})
+		list, err := rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{JobName: "j", States: []rollouts.State{rollouts.Aborted}}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		key := list[0].Key()
-		list, err = c.Rollouts(ctx, controldb.RolloutFilter{}, controldb.Page[controldb.RunKey]{After: &key})
+		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[controldb.RunKey]{After: &key})
 		require.NoError(t, err)
 		require.Empty(t, list)
-		list, err = c.Rollouts(ctx, controldb.RolloutFilter{Active: true, UndoOf: id}, controldb.Page[controldb.RunKey]{})
+		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{Active: true, UndoOf: id}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Empty(t, list)
 		found, err := c.Names(ctx, controldb.NameFilter{Kind: controldb.NamesOfRollouts, Prefix: id.String()[:6]})
@@ -131,11 +132,11 @@ func TestRolloutDoor(t *testing.T) {
 		plain, err := c.Start(ctx, controldb.StartRequest{Job: "j", Plain: true})
 		require.NoError(t, err)
 		c.rollOut(t, term, numbered(2), succeed)
-		_, err = c.Rollout(ctx, plain)
-		require.ErrorIs(t, err, controldb.ErrRolloutNotFound)
-		_, err = c.UndoRollout(ctx, controldb.UndoRequest{Rollout: id})
+		_, err = rollouts.On(c.Store).Get(ctx, plain)
+		require.ErrorIs(t, err, rollouts.ErrNotFound)
+		_, err = rollouts.On(c.Store).Undo(ctx, rollouts.UndoRequest{Rollout: id})
 		require.Error(t, err, "the plan has no compensating job")
-		_, err = c.Rollout(ctx, uuid.New())
-		require.ErrorIs(t, err, controldb.ErrRolloutNotFound)
+		_, err = rollouts.On(c.Store).Get(ctx, uuid.New())
+		require.ErrorIs(t, err, rollouts.ErrNotFound)
 	})
 }

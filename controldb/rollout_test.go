@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -265,7 +266,7 @@ func (c *control) undo(t *testing.T, rt *rapid.T, term controldb.TermID, run uui
 	only := rapid.SampledFrom([]string{"Succeeded,Unknown", "Succeeded,Unknown,Failed,Unreached", "Unreached"}).Draw(rt, "undone")
 	want := c.rows(t, `SELECT t.database_name FROM jobs.rollout_targets AS t
 WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p) ORDER BY t.database_name`, only)
-	undo, err := c.UndoRollout(t.Context(), controldb.UndoRequest{Rollout: run, ID: uuid.New(), Only: only})
+	undo, err := rollouts.On(c.Store).Undo(t.Context(), rollouts.UndoRequest{Rollout: run, ID: uuid.New(), Only: only})
 	if len(want) == 0 {
 		require.Contains(t, []int32{50194, 50195}, dberror.NumberOf(err), err) // 50194: it has not read its plan
 		return

@@ -37,7 +37,7 @@ type Run struct {
 	Due       time.Time  `db:"due_time"`
 	Backfill  BackfillID `db:"backfill_id"`
 	// JobTrigger is the trigger that started the run after runs of other jobs: empty if it was
-	// deleted, nil if none did. [Store.JobTriggerEvents] has these runs.
+	// deleted, nil if none did. [triggers.Store.Events] has these runs.
 	JobTrigger *string `db:"trigger_name"`
 	// RerunOf is nil if the run is no rerun, or if the other run was purged; RerunOnly is empty if
 	// it is no rerun.

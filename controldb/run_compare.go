@@ -144,7 +144,7 @@ ORDER BY
     p.target_database_name,
     p.target_id
 OFFSET @p4 ROWS FETCH NEXT @p5 ROWS ONLY
-OPTION (`+smallGrant+`);`,
+OPTION (`+call.SmallGrant+`);`,
 		mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(with), string(change), skip, top)
 }
 

@@ -85,12 +85,12 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, er
 		q.Lifecycles = nil
 	}
 	q.RunFilter.add(w)
-	p.After.add(w)
+	p.After.Add(w)
 	const order = "\nORDER BY v.create_time DESC, v.job_execution_id"
 	rows := "SELECT " + runColumns + "\nFROM jobs.job_executions AS v" + w.Text()
 	behind := &call.Filter{Args: w.Args}
 	if len(late) > 0 {
-		in(behind, "v.lifecycle", late)
+		call.In(behind, "v.lifecycle", late)
 	}
 	var triggers []string
 	for _, t := range q.Triggers {
@@ -118,14 +118,14 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, er
 			query += p.Text(behind)
 		}
 	}
-	return call.SelectAll[Run](ctx, s.conn, "list runs", query+"\nOPTION (RECOMPILE, "+smallGrant+");", behind.Args...)
+	return call.SelectAll[Run](ctx, s.conn, "list runs", query+"\nOPTION (RECOMPILE, "+call.SmallGrant+");", behind.Args...)
 }
 
 // RunOf returns a run of a job. It returns [dberror.ErrExecutionNotFound] when the job has none of
 // this id.
 func (s *Store) RunOf(ctx context.Context, jobName string, id uuid.UUID) (Run, error) {
 	list, err := s.Runs(ctx, RunQuery{JobName: jobName, ID: id}, Page[RunKey]{Top: 1})
-	return onlyRow(list, err, "read run", dberror.ErrExecutionNotFound)
+	return call.OnlyRow(list, err, "read run", dberror.ErrExecutionNotFound)
 }
 
 // countedRuns is the number of runs in one call of [Store.CountTargets]; a call has at most 2,100
@@ -139,7 +139,7 @@ func (s *Store) CountTargets(ctx context.Context, runs []uuid.UUID) (map[uuid.UU
 	all := make(map[uuid.UUID]jobs.Counts, len(runs))
 	for part := range slices.Chunk(runs, countedRuns) {
 		w := call.NewFilter(0)
-		in(w, "t.job_execution_id", part)
+		call.In(w, "t.job_execution_id", part)
 		list, err := call.SelectAll[struct {
 			ID        uuid.UUID      `db:"job_execution_id"`
 			Lifecycle jobs.Lifecycle `db:"lifecycle"`

@@ -151,15 +151,15 @@ func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter
 	w := call.NewFilter(f.Limit)
 	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
 	if len(f.Steps) > 0 {
-		in(w, "v.step_id", f.Steps)
+		call.In(w, "v.step_id", f.Steps)
 	}
 	if len(f.Lifecycles) > 0 {
-		in(w, "v.lifecycle", f.Lifecycles)
+		call.In(w, "v.lifecycle", f.Lifecycles)
 	}
 	if f.Target != uuid.Nil {
 		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
 	}
-	f.After.add(w)
+	f.After.Add(w)
 	columns, order := runTargetColumns, placeOrder
 	if f.Message > 0 {
 		columns = strings.Replace(columns, "v.last_message", fmt.Sprintf("LEFT(v.last_message, %d) AS last_message", f.Message), 1)
@@ -174,7 +174,7 @@ func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter
 		order = "\nORDER BY DATEDIFF_BIG(MILLISECOND, v.create_time, COALESCE(v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id"
 	}
 	return call.SelectAll[RunTarget](ctx, s.conn, "list targets of the run", "SELECT TOP (@p1) "+columns+"\nFROM jobs.job_execution_targets AS v"+
-		w.Text()+order+"\nOPTION ("+smallGrant+");", w.Args...)
+		w.Text()+order+"\nOPTION ("+call.SmallGrant+");", w.Args...)
 }
 
 // Attempt is a row of the view jobs.job_execution_attempts.
@@ -287,7 +287,7 @@ func (s *Store) CountMessages(ctx context.Context, run uuid.UUID, attempt int64)
 FROM jobs.job_execution_messages AS v
 WHERE v.job_execution_id = @p1
     AND v.attempt_id = @p2;`, mssqldb.UniqueIdentifier(run), attempt)
-	return onlyRow(list, err, "count messages of an attempt", dberror.ErrExecutionNotFound)
+	return call.OnlyRow(list, err, "count messages of an attempt", dberror.ErrExecutionNotFound)
 }
 
 // TargetResult is the result of a step on a target in one of several runs.
@@ -327,7 +327,7 @@ LEFT JOIN jobs.job_execution_targets AS v ON v.job_execution_id = r.job_executio
     AND v.step_name = @p4
     AND v.target_id = @p5
 ORDER BY r.create_time DESC, r.job_execution_id
-OPTION (`+smallGrant+`);`,
+OPTION (`+call.SmallGrant+`);`,
 		top+1, mssqldb.UniqueIdentifier(t.JobID), call.Datetime2(created), t.StepName, mssqldb.UniqueIdentifier(t.TargetID))
 }
 
@@ -361,7 +361,7 @@ CROSS JOIN (
 ) AS f
 WHERE c.job_execution_id = @p1
     AND c.step_id = @p2;`, mssqldb.UniqueIdentifier(run), step, wanted)
-	return onlyRow(list, err, "count the targets of a step", dberror.ErrExecutionNotFound)
+	return call.OnlyRow(list, err, "count the targets of a step", dberror.ErrExecutionNotFound)
 }
 
 // FirstTargets lists the first targets of each step and state of a run, by server and database, at

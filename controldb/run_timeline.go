@@ -67,7 +67,7 @@ SELECT COUNT(*) AS targets,
     COALESCE(MAX(CASE WHEN q.wait_place = (q.n * 90 + 99) / 100 THEN q.wait_ms END), 0) AS wait_p90_ms,
     COALESCE(MAX(q.wait_ms), 0) AS wait_max_ms
 FROM placed AS q;`, mssqldb.UniqueIdentifier(run), from, to)
-	return onlyRow(list, err, op, dberror.ErrExecutionNotFound)
+	return call.OnlyRow(list, err, op, dberror.ErrExecutionNotFound)
 }
 
 // DurationBucket counts the ended targets of a run whose duration d, in milliseconds, has

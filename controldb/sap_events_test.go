@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -18,7 +20,7 @@ func TestSAPDelayEvents(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		scope := c.sapProvider(t)
-		require.NoError(t, c.AddAlertChannel(ctx, "events", "Http", `{"url": "https://h.example/events"}`, true))
+		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "events", "Http", `{"url": "https://h.example/events"}`, true))
 		c.exec(t, `UPDATE n SET n.events_channel = N'events' FROM jobs_internal.tenants AS n WHERE n.is_provider = 1;`)
 		term, err := c.StartTerm(ctx, controldb.Agent{
 			ID: uuid.New(), Host: "host", Version: "v", MaxConcurrentTargets: 100, CommandTypes: []action.Type{action.TypeTSQL, action.TypeProcess},
@@ -40,7 +42,7 @@ func TestSAPDelayEvents(t *testing.T) {
 		} {
 			spec := taskSpec(one.name)
 			spec.Ans = one.ans
-			_, err := c.CreateSAPJob(ctx, scope, by, spec)
+			_, err := sap.On(c.Store).CreateJob(ctx, scope, by, spec)
 			require.NoError(t, err)
 			c.validateAll(t, term.ID, time.Now().UTC().Add(-one.late).Truncate(time.Second))
 			due, err := c.DueSchedules(ctx, 10)
@@ -61,7 +63,7 @@ func TestSAPDelayEvents(t *testing.T) {
 			require.Empty(t, refused)
 			c.pass(t, term.ID)
 			for range 2 { // the second evaluation finds nothing new
-				_, err = c.EvaluateAlerts(ctx, 0)
+				_, err = alerting.On(c.Store).Evaluate(ctx, 0)
 				require.NoError(t, err)
 			}
 			got := c.rows(t, `SELECT d.title, JSON_VALUE(d.event, '$.severity') FROM jobs_internal.alert_deliveries AS d WHERE d.kind = N'Event' ORDER BY d.title`)

@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
@@ -59,24 +62,24 @@ func TestSAPRunLog(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		scope := c.sapProvider(t)
 		ctx := t.Context()
-		made, err := c.CreateSAPJob(ctx, scope, by, sapSpec("j", cron("")))
+		made, err := sap.On(c.Store).CreateJob(ctx, scope, by, sapSpec("j", cron("")))
 		require.NoError(t, err)
 		job, schedule := made.Job, made.Schedules[0]
 		c.exec(t, insertRuns, numbers(230))
-		read := func(q controldb.SAPRunQuery) controldb.SAPRuns {
+		read := func(q sap.RunQuery) sap.Runs {
 			t.Helper()
-			res, err := c.SAPRuns(ctx, scope, job, schedule, q)
+			res, err := sap.On(c.Store).Runs(ctx, scope, job, schedule, q)
 			require.NoError(t, err)
 			for i := 1; i < len(res.List); i++ {
 				require.False(t, res.List[i].ScheduledAt.After(res.List[i-1].ScheduledAt), "newest first")
 			}
 			return res
 		}
-		page := func(offset, size int) controldb.SAPRunQuery {
-			return controldb.SAPRunQuery{Page: controldb.SAPPage{Offset: offset, Size: size}}
+		page := func(offset, size int) sap.RunQuery {
+			return sap.RunQuery{Page: sap.Page{Offset: offset, Size: size}}
 		}
 		// 18
-		all := read(controldb.SAPRunQuery{})
+		all := read(sap.RunQuery{})
 		require.Equal(t, []any{200, 230, true, false}, []any{len(all.List), all.Total, all.More, all.Newer})
 		first := read(page(0, 15))
 		require.Equal(t, []any{15, 230, true, false}, []any{len(first.List), first.Total, first.More, first.Newer})
@@ -98,13 +101,13 @@ func TestSAPRunLog(t *testing.T) {
 			}
 		}
 		require.Len(t, ids, 230)
-		back := read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 15}, Before: ids[20]})
+		back := read(sap.RunQuery{Page: sap.Page{Size: 15}, Before: ids[20]})
 		require.Equal(t, []any{15, ids[5], ids[19], true, true}, []any{len(back.List), back.List[0].ID, back.List[14].ID, back.More, back.Newer})
-		back = read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 15}, Before: ids[3]})
+		back = read(sap.RunQuery{Page: sap.Page{Size: 15}, Before: ids[3]})
 		require.Equal(t, []any{3, ids[0], false}, []any{len(back.List), back.List[0].ID, back.Newer})
-		_, err = c.SAPRuns(ctx, scope, job, schedule, controldb.SAPRunQuery{After: uuid.New()})
+		_, err = sap.On(c.Store).Runs(ctx, scope, job, schedule, sap.RunQuery{After: uuid.New()})
 		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
-		_, err = c.SAPRuns(ctx, scope, job, schedule, page(0, 201))
+		_, err = sap.On(c.Store).Runs(ctx, scope, job, schedule, page(0, 201))
 		require.Equal(t, dberror.KindInvalid, dberror.KindOf(err))
 
 		// S-31: the next run is the newest entry.
@@ -115,19 +118,19 @@ func TestSAPRunLog(t *testing.T) {
 		require.Equal(t, []any{231, "SCHEDULED", ids[0], ids[1]}, []any{with.Total, with.List[0].State, with.List[1].ID, with.List[2].ID})
 		require.Equal(t, ids[0], read(page(1, 1)).List[0].ID)
 		next := with.List[0].ID
-		require.Equal(t, ids[0], read(controldb.SAPRunQuery{After: next}).List[0].ID)
-		back = read(controldb.SAPRunQuery{Page: controldb.SAPPage{Size: 2}, Before: ids[1]})
+		require.Equal(t, ids[0], read(sap.RunQuery{After: next}).List[0].ID)
+		back = read(sap.RunQuery{Page: sap.Page{Size: 2}, Before: ids[1]})
 		require.Equal(t, []uuid.UUID{next, ids[0]}, []uuid.UUID{back.List[0].ID, back.List[1].ID})
-		one, err := c.SAPRun(ctx, scope, job, schedule, next)
+		one, err := sap.On(c.Store).Run(ctx, scope, job, schedule, next)
 		require.NoError(t, err)
 		require.Equal(t, []any{"SCHEDULED", 1}, []any{one.Status, len(one.Events)})
-		one, err = c.SAPRun(ctx, scope, job, schedule, ids[7])
+		one, err = sap.On(c.Store).Run(ctx, scope, job, schedule, ids[7])
 		require.NoError(t, err)
 		require.Equal(t, []any{ids[7], "COMPLETED", "REQUEST_ERROR", "broken"}, []any{one.ID, one.Status, one.State, one.Text})
 
 		// 70: older runs are in the history only.
 		c.exec(t, `UPDATE jobs_internal.job_executions SET due_at = DATEADD(DAY, -16, due_at), create_time = DATEADD(DAY, -16, create_time) WHERE job_execution_id = @p1`, ids[7].String())
-		_, err = c.SAPRun(ctx, scope, job, schedule, ids[7])
+		_, err = sap.On(c.Store).Run(ctx, scope, job, schedule, ids[7])
 		require.ErrorIs(t, err, dberror.ErrSAPNotFound)
 		require.Equal(t, 230, read(page(0, 1)).Total)
 		require.Equal(t, []string{"1"}, c.rows(t, `SELECT COUNT(*) FROM jobs.job_executions WHERE job_execution_id = @p1 AND step_id IS NULL`, ids[7].String()))
@@ -135,11 +138,11 @@ func TestSAPRunLog(t *testing.T) {
 		require.Equal(t, 231, read(page(0, 1)).Total)
 
 		// The action log is kept as long as the history.
-		_, err = c.AddSAPSchedule(ctx, scope, by, job, cron(""))
+		_, err = sap.On(c.Store).AddSchedule(ctx, scope, by, job, cron(""))
 		require.NoError(t, err)
 		c.exec(t, `UPDATE a SET a.at = DATEADD(DAY, -46, a.at) FROM jobs_internal.rest_action_log AS a WHERE a.log_id = 1`)
 		c.exec(t, `EXECUTE jobs_internal.purge_history;`)
-		_, total, err := c.SAPActions(ctx, scope, job, uuid.Nil)
+		_, total, err := sap.On(c.Store).Actions(ctx, scope, job, uuid.Nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, total)
 	})
@@ -152,7 +155,7 @@ func TestSAPEarlyRuns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		scope := c.sapProvider(t)
 		ctx := t.Context()
-		made, err := c.CreateSAPJob(ctx, scope, by, sapSpec("j", cron(`{"n":1}`)))
+		made, err := sap.On(c.Store).CreateJob(ctx, scope, by, sapSpec("j", cron(`{"n":1}`)))
 		require.NoError(t, err)
 		job, schedule := made.Job, made.Schedules[0]
 		term := c.actionTerm(t)
@@ -171,7 +174,7 @@ func TestSAPEarlyRuns(t *testing.T) {
 		fire()
 		list := c.mustRuns(t, scope, job, schedule)
 		require.Equal(t, []any{2, shown.ID, "SCHEDULED"}, []any{len(list), list[1].ID, list[1].State})
-		_, err = c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: ptr(`{"n":2}`)})
+		_, err = sap.On(c.Store).UpdateSchedule(ctx, scope, by, job, schedule, sap.ScheduleChange{Data: ptr(`{"n":2}`)})
 		require.NoError(t, err)
 		fire()
 		resolution := c.pass(t, term).Tasks[0]
@@ -180,7 +183,7 @@ func TestSAPEarlyRuns(t *testing.T) {
 		}))
 		_, err = c.Pass(ctx, controldb.PassRequest{Term: term, MaxConcurrentTargets: 10}) // the endpoint is at its limit: nothing is claimed
 		require.NoError(t, err)
-		_, err = c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: ptr(`{"n":3}`)})
+		_, err = sap.On(c.Store).UpdateSchedule(ctx, scope, by, job, schedule, sap.ScheduleChange{Data: ptr(`{"n":3}`)})
 		require.NoError(t, err)
 		fire()
 		pass := c.pass(t, term)
@@ -192,7 +195,7 @@ func TestSAPEarlyRuns(t *testing.T) {
 		require.Len(t, pass.Tasks, 1, "the canceled runs send nothing")
 		change := func(data string) {
 			t.Helper()
-			_, err := c.UpdateSAPSchedule(ctx, scope, by, job, schedule, controldb.SAPScheduleChange{Data: &data})
+			_, err := sap.On(c.Store).UpdateSchedule(ctx, scope, by, job, schedule, sap.ScheduleChange{Data: &data})
 			require.NoError(t, err)
 			due, err := c.DueSchedules(ctx, 10)
 			require.NoError(t, err)
@@ -206,17 +209,17 @@ func TestSAPEarlyRuns(t *testing.T) {
 		list = c.mustRuns(t, scope, job, schedule)
 		require.Equal(t, []string{"SCHEDULED", "SCHEDULED", "ERROR", "ERROR"}, []string{list[0].State, list[1].State, list[2].State, list[3].State})
 
-		_, err = c.DeleteSAPSchedules(ctx, scope, by, job, schedule)
+		_, err = sap.On(c.Store).DeleteSchedules(ctx, scope, by, job, schedule)
 		require.NoError(t, err)
 		require.Len(t, c.pass(t, term).Cancels, 1)
-		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, list[1].ID, controldb.Report{Success: true}), dberror.ErrSAPNotFound)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, list[1].ID, callbacks.Report{Success: true}), dberror.ErrSAPNotFound)
 	})
 }
 
 // mustRuns returns the log of a schedule.
-func (c *control) mustRuns(t *testing.T, scope controldb.SAPScope, job int64, schedule uuid.UUID) []controldb.SAPRun {
+func (c *control) mustRuns(t *testing.T, scope sap.Scope, job int64, schedule uuid.UUID) []sap.Run {
 	t.Helper()
-	res, err := c.SAPRuns(t.Context(), scope, job, schedule, controldb.SAPRunQuery{Events: true})
+	res, err := sap.On(c.Store).Runs(t.Context(), scope, job, schedule, sap.RunQuery{Events: true})
 	require.NoError(t, err)
 	return res.List
 }
@@ -228,7 +231,7 @@ func TestSAPReportRaces(t *testing.T) {
 		ctx := t.Context()
 		term := c.actionTerm(t)
 		for i := range 5 {
-			made, err := c.CreateSAPJob(ctx, scope, by, sapSpec(fmt.Sprintf("race %d", i), cron("")))
+			made, err := sap.On(c.Store).CreateJob(ctx, scope, by, sapSpec(fmt.Sprintf("race %d", i), cron("")))
 			require.NoError(t, err)
 			job, schedule := made.Job, made.Schedules[0]
 			c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
@@ -239,18 +242,18 @@ func TestSAPReportRaces(t *testing.T) {
 			require.NoError(t, err)
 			run := c.mustRuns(t, scope, job, schedule)[0].ID
 			task := c.pass(t, term).Tasks[0]
-			require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, run, controldb.Report{Success: true}), dberror.ErrSAPRunNotStarted)
+			require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, callbacks.Report{Success: true}), dberror.ErrSAPRunNotStarted)
 			err = c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}})
 			require.NoError(t, err)
 			task = c.pass(t, term).Tasks[0]
-			token := controldb.HashToken(uuid.NewString())
+			token := callbacks.HashToken(uuid.NewString())
 			c.begin(t, term, task, &token)
 			require.Equal(t, "TRIGGERED", c.mustRuns(t, scope, job, schedule)[0].State)
 			c.complete(t, term, targets.Accepted, "202", task)
 			errs := make(chan error, 2)
 			for _, success := range []bool{true, false} {
 				go func() { // ends with the call
-					errs <- c.ReportSAPRun(ctx, scope, job, schedule, run, controldb.Report{Success: success, Message: fmt.Sprint(success), By: "app"})
+					errs <- sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run, callbacks.Report{Success: success, Message: fmt.Sprint(success), By: "app"})
 				}()
 			}
 			first, second := <-errs, <-errs
@@ -270,53 +273,53 @@ func TestSAPPasswords(t *testing.T) {
 		ctx := t.Context()
 		key, err := secret.GenerateKey(rand.Reader)
 		require.NoError(t, err)
-		require.NoError(t, c.AddSecretKey(ctx, key.Public()))
-		database, err := c.DatabaseID(ctx)
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, key.Public()))
+		database, err := secrets.On(c.Store).DatabaseID(ctx)
 		require.NoError(t, err)
-		seal := func() *controldb.SAPPassword {
+		seal := func() *sap.Password {
 			name, err := secret.RESTName(rand.Reader)
 			require.NoError(t, err)
 			hosts := []string{"h.example"}
 			sealed, err := secret.Seal(rand.Reader, secret.Place{Database: database.String(), Owner: secret.OwnerOf(name), Name: name, Version: 1, Hosts: hosts}, "pass-word", []secret.PublicKey{key.Public()})
 			require.NoError(t, err)
-			return &controldb.SAPPassword{Name: name, Sealed: sealed.JSON(1, hosts...)}
+			return &sap.Password{Name: name, Sealed: sealed.JSON(1, hosts...)}
 		}
 		spec := sapSpec("j")
 		spec.User, spec.Password = `us"er`, seal()
-		_, err = c.CreateSAPJob(ctx, scope, by, spec)
+		_, err = sap.On(c.Store).CreateJob(ctx, scope, by, spec)
 		require.NoError(t, err)
-		job, err := c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: 1})
+		job, err := sap.On(c.Store).Job(ctx, scope, sap.JobRef{ID: 1})
 		require.NoError(t, err)
 		require.Equal(t, []any{`us"er`, true}, []any{job.User, job.HasPassword})
 		command := get[string](t, c, `SELECT TOP (1) command FROM jobs_internal.step_commands ORDER BY command_id DESC`)
 		definition, err := action.Decode(action.TypeHTTP, command)
 		require.NoError(t, err)
 		require.Equal(t, &action.Auth{Kind: "basic", Username: `us"er`, Password: "$(secret." + spec.Password.Name + ")"}, definition.HTTP.Auth)
-		stored, err := c.SealedSecret(ctx, secret.OwnerOf(spec.Password.Name), spec.Password.Name)
+		stored, err := secrets.On(c.Store).Sealed(ctx, secret.OwnerOf(spec.Password.Name), spec.Password.Name)
 		require.NoError(t, err)
 		value, err := stored.Sealed.Open(stored.Place, []secret.PrivateKey{key})
 		require.NoError(t, err)
 		require.Equal(t, "pass-word", value)
 
-		_, err = c.UpdateSAPJob(ctx, scope, by, 1, controldb.SAPJobChange{Password: seal()})
+		_, err = sap.On(c.Store).UpdateJob(ctx, scope, by, 1, sap.JobChange{Password: seal()})
 		require.NoError(t, err)
 		require.Equal(t, []string{"2"}, c.rows(t, `SELECT current_version FROM jobs_internal.jobs`))
-		_, err = c.UpdateSAPJob(ctx, scope, by, 1, controldb.SAPJobChange{User: ptr("")})
+		_, err = sap.On(c.Store).UpdateJob(ctx, scope, by, 1, sap.JobChange{User: ptr("")})
 		require.NoError(t, err)
-		job, err = c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: 1})
+		job, err = sap.On(c.Store).Job(ctx, scope, sap.JobRef{ID: 1})
 		require.NoError(t, err)
 		require.Equal(t, []any{"", false}, []any{job.User, job.HasPassword})
 		c.fails(t, 50090, `EXECUTE jobs_rest.set_job @tenant = NULL, @job = N'{"action": "https://h.example/"}';`)
 		c.fails(t, 50090, `EXECUTE jobs_rest.set_job @tenant = NULL, @job = N'[';`)
 		for _, name := range []string{"", " x", "x ", "123", "a#1", strings.Repeat("x", 129), "50%"} {
-			_, err = c.CreateSAPJob(ctx, scope, by, sapSpec(name))
+			_, err = sap.On(c.Store).CreateJob(ctx, scope, by, sapSpec(name))
 			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), name)
 		}
 		// A URL with a variable could show any secret to any host.
 		for _, url := range []string{"https://evil.example/?x=$(secret.api)", "ftp://h.example", "", "https://" + strings.Repeat("x", 3000)} {
 			bad := sapSpec("bad")
 			bad.Action = url
-			_, err = c.CreateSAPJob(ctx, scope, by, bad)
+			_, err = sap.On(c.Store).CreateJob(ctx, scope, by, bad)
 			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), url)
 		}
 	})
@@ -332,7 +335,7 @@ func TestSAPTurns(t *testing.T) {
 		add := func(tenant string, n int) {
 			t.Helper()
 			for i := range n {
-				_, err := c.CreateSAPJob(ctx, controldb.SAPSubscriber(tenant), by, sapSpec(fmt.Sprintf("job %d", i), cron("")))
+				_, err := sap.On(c.Store).CreateJob(ctx, sap.Subscriber(tenant), by, sapSpec(fmt.Sprintf("job %d", i), cron("")))
 				require.NoError(t, err)
 			}
 			c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
@@ -377,7 +380,7 @@ func TestSAPLostAgent(t *testing.T) {
 		ctx := t.Context()
 		for _, sent := range []bool{true, false} {
 			term := c.actionTerm(t)
-			made, err := c.CreateSAPJob(ctx, scope, by, sapSpec(fmt.Sprintf("sent %v", sent), cron("")))
+			made, err := sap.On(c.Store).CreateJob(ctx, scope, by, sapSpec(fmt.Sprintf("sent %v", sent), cron("")))
 			require.NoError(t, err)
 			job, schedule := made.Job, made.Schedules[0]
 			c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
@@ -390,7 +393,7 @@ func TestSAPLostAgent(t *testing.T) {
 			require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")}}))
 			task = c.pass(t, term).Tasks[0]
 			if sent {
-				token := controldb.HashToken(uuid.NewString())
+				token := callbacks.HashToken(uuid.NewString())
 				c.begin(t, term, task, &token)
 			}
 			require.NoError(t, c.EndTerm(ctx, term))
@@ -404,7 +407,7 @@ func TestSAPLostAgent(t *testing.T) {
 			}
 			require.Empty(t, tasks)
 			require.Equal(t, []any{"RUNNING", "ACK_NOT_RECVD", 0}, []any{run.Status, run.State, run.HTTPStatus})
-			require.NoError(t, c.ReportSAPRun(ctx, scope, job, schedule, run.ID, controldb.Report{Success: true, Message: "m"}))
+			require.NoError(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, run.ID, callbacks.Report{Success: true, Message: "m"}))
 			c.pass(t, next)
 			require.Equal(t, "Succeeded", c.lifecycle(t, run.ID))
 			require.Equal(t, "SUCCESS", c.mustRuns(t, scope, job, schedule)[0].State)

@@ -8,15 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // taskSpec is a task with a schedule.
-func taskSpec(name string) controldb.SAPJobSpec {
+func taskSpec(name string) sap.JobSpec {
 	spec := sapSpec(name, cron(""))
-	spec.JobType, spec.Action = controldb.SAPTaskJob, controldb.SAPTaskPrefix+"nightly"
+	spec.JobType, spec.Action = sap.TaskJob, sap.TaskPrefix+"nightly"
 	return spec
 }
 
@@ -37,11 +39,11 @@ func TestSAPTaskRuns(t *testing.T) {
 			job      int64
 			schedule uuid.UUID
 		)
-		latest := func() controldb.SAPRun { return c.mustRuns(t, scope, job, schedule)[0] }
+		latest := func() sap.Run { return c.mustRuns(t, scope, job, schedule)[0] }
 		run := func(term controldb.TermID) controldb.Task {
 			t.Helper()
 			require.Empty(t, c.pass(t, term).Tasks)
-			made, err := c.CreateSAPJob(ctx, scope, by, taskSpec("task "+uuid.NewString()))
+			made, err := sap.On(c.Store).CreateJob(ctx, scope, by, taskSpec("task "+uuid.NewString()))
 			require.NoError(t, err)
 			job, schedule = made.Job, made.Schedules[0]
 			c.validateAll(t, term, time.Now().UTC().Truncate(time.Second))
@@ -60,12 +62,12 @@ func TestSAPTaskRuns(t *testing.T) {
 		}
 
 		term := start()
-		_, err := c.SetSAPTimeout(ctx, scope, by, 77)
+		_, err := sap.On(c.Store).SetTimeout(ctx, scope, by, 77)
 		require.NoError(t, err)
 		task := run(term)
 		require.InDelta(t, 77, task.Timeout.Seconds(), 2)
 		require.Equal(t, "SCHEDULED", latest().State)
-		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, latest().ID, controldb.Report{Success: true}), dberror.ErrSAPTaskRun)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, callbacks.Report{Success: true}), dberror.ErrSAPTaskRun)
 
 		// An agent that is lost before the process starts is replaced by another one.
 		require.NoError(t, c.EndTerm(ctx, term))
@@ -73,7 +75,7 @@ func TestSAPTaskRuns(t *testing.T) {
 		task = c.pass(t, term).Tasks[0]
 		c.begin(t, term, task, nil)
 		require.Equal(t, []any{"RUNNING", "ACK_RECVD", true}, []any{latest().Status, latest().State, latest().Task})
-		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, latest().ID, controldb.Report{Success: true}), dberror.ErrSAPTaskRun)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, callbacks.Report{Success: true}), dberror.ErrSAPTaskRun)
 
 		// Nobody has seen the end of a process whose agent is lost, and no second one is started.
 		require.NoError(t, c.EndTerm(ctx, term))
@@ -81,7 +83,7 @@ func TestSAPTaskRuns(t *testing.T) {
 		require.Empty(t, c.pass(t, term).Tasks)
 		require.Equal(t, []any{"COMPLETED", "UNKNOWN"}, []any{latest().Status, latest().State})
 		require.Contains(t, latest().Text, "is unknown")
-		require.ErrorIs(t, c.ReportSAPRun(ctx, scope, job, schedule, latest().ID, controldb.Report{Success: true}), dberror.ErrCallbackEnded)
+		require.ErrorIs(t, sap.On(c.Store).ReportRun(ctx, scope, job, schedule, latest().ID, callbacks.Report{Success: true}), dberror.ErrCallbackEnded)
 
 		for _, one := range []struct {
 			outcome controldb.Outcome
@@ -107,12 +109,12 @@ func TestSAPTaskRuns(t *testing.T) {
 			require.Equal(t, []any{"COMPLETED", one.state}, []any{latest().Status, latest().State}, "%+v", one.outcome)
 		}
 
-		got, err := c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: job})
+		got, err := sap.On(c.Store).Job(ctx, scope, sap.JobRef{ID: job})
 		require.NoError(t, err)
 		name := got.Name
 		// The process may change, the type may not.
 		change := func(process string) error {
-			_, err := c.UpdateSAPJob(ctx, scope, by, job, controldb.SAPJobChange{Action: &process})
+			_, err := sap.On(c.Store).UpdateJob(ctx, scope, by, job, sap.JobChange{Action: &process})
 			return err
 		}
 		for _, wrong := range []string{"https://h/", "process:", "process:/bin/sh", "process:$(param.x)", "PROCESS:nightly"} {
@@ -120,9 +122,9 @@ func TestSAPTaskRuns(t *testing.T) {
 		}
 		require.NoError(t, change("process:nightly"))
 		require.NoError(t, change("process:daily"))
-		_, err = c.PutSAPJob(ctx, scope, by, sapSpec(name, cron("")))
+		_, err = sap.On(c.Store).PutJob(ctx, scope, by, sapSpec(name, cron("")))
 		require.ErrorContains(t, err, "The type of a job cannot be changed")
-		got, err = c.SAPJob(ctx, scope, controldb.SAPJobRef{ID: job})
+		got, err = sap.On(c.Store).Job(ctx, scope, sap.JobRef{ID: job})
 		require.NoError(t, err)
 		require.Equal(t, []any{"CF_TASK", "process:daily"}, []any{got.JobType, got.Action})
 	})

@@ -37,7 +37,7 @@ func (s *Store) DeleteSchedule(ctx context.Context, job, name string) error {
 	return s.conn.Exec(ctx, "delete schedule", forSchedule(call.New("jobs.sp_delete_schedule"), job, name))
 }
 
-// schedule names a schedule. An empty name means the job's own definition.
+// forSchedule names a schedule. An empty name means the job's own definition.
 func forSchedule(c *call.Call, job, name string) *call.Call {
 	return c.In("job_name", job).In("schedule_name", name)
 }

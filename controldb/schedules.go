@@ -183,7 +183,7 @@ func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowS
 	}
 	var recorded int
 	err = s.conn.Query(ctx, "record windows",
-		forTerm(call.New("jobs_internal.record_windows"), term).In("windows", string(text)), call.ScanOne(&recorded, &opened))
+		ForTerm(call.New("jobs_internal.record_windows"), term).In("windows", string(text)), call.ScanOne(&recorded, &opened))
 	return opened, err
 }
 
@@ -323,7 +323,7 @@ func (s *Store) RecordValidations(
 	}
 	var recorded []RecordedValidation
 	err = s.conn.Query(ctx, "record validations",
-		forTerm(call.New("jobs_internal.record_verdicts"), term).In("verdicts", string(text)),
+		ForTerm(call.New("jobs_internal.record_verdicts"), term).In("verdicts", string(text)),
 		call.Into(&recorded))
 	return recorded, err
 }
@@ -338,7 +338,7 @@ func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string
 	err = s.conn.Query(
 		ctx,
 		"recheck schedules",
-		forTerm(call.New("jobs_internal.recheck_schedules"), term).In("engine", engine),
+		ForTerm(call.New("jobs_internal.recheck_schedules"), term).In("engine", engine),
 		call.ScanOne(&n, &remaining),
 	)
 	return n, remaining, err
@@ -501,7 +501,7 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 	}
 	var fired []FiredExecution
 	err = s.conn.Query(ctx, "fire schedules",
-		forTerm(call.New("jobs_internal.fire_schedules"), term).In("firings", string(text)),
+		ForTerm(call.New("jobs_internal.fire_schedules"), term).In("firings", string(text)),
 		call.Into(&fired))
 	return fired, err
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -22,7 +24,7 @@ func newSecretKey(t *testing.T) secret.PrivateKey {
 // seal seals a value for keys as the given version.
 func (c *control) seal(t *testing.T, name, value string, version int, keys ...secret.PrivateKey) secret.Sealed {
 	t.Helper()
-	id, err := c.DatabaseID(t.Context())
+	id, err := secrets.On(c.Store).DatabaseID(t.Context())
 	require.NoError(t, err)
 	require.NotEqual(t, uuid.Nil, id)
 	var public []secret.PublicKey
@@ -37,7 +39,7 @@ func (c *control) seal(t *testing.T, name, value string, version int, keys ...se
 // open reads a secret and opens it.
 func (c *control) open(t *testing.T, name string, keys ...secret.PrivateKey) (string, error) {
 	t.Helper()
-	s, err := c.SealedSecret(t.Context(), "", name)
+	s, err := secrets.On(c.Store).Sealed(t.Context(), "", name)
 	require.NoError(t, err)
 	return s.Sealed.Open(s.Place, keys)
 }
@@ -47,39 +49,39 @@ func TestSecretsAndRotation(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		first, second := newSecretKey(t), newSecretKey(t)
-		err := c.SetSecret(ctx, "api", c.seal(t, "api", "v1", 1, first), 1)
+		err := secrets.On(c.Store).Set(ctx, "api", c.seal(t, "api", "v1", 1, first), 1)
 		require.ErrorIs(t, err, dberror.ErrSecretKeysChanged)
 		require.ErrorContains(t, err, "Make one with jobagent key generate")
 
-		require.NoError(t, c.AddSecretKey(ctx, first.Public()))
-		require.NoError(t, c.AddSecretKey(ctx, first.Public()), "a second call has no effect")
-		require.NoError(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v1", 1, first), 1))
-		require.NoError(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v2", 2, first), 2))
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, first.Public()))
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, first.Public()), "a second call has no effect")
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "api", c.seal(t, "api", "v1", 1, first), 1))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "api", c.seal(t, "api", "v2", 2, first), 2))
 		value, err := c.open(t, "api", first)
 		require.NoError(t, err)
 		require.Equal(t, "v2", value)
-		require.ErrorIs(t, c.SetSecret(ctx, "api", c.seal(t, "api", "v2", 2, first), 2), dberror.ErrSecretChanged)
-		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "v2", 2, first), 2), dberror.ErrSecretChanged)
+		require.ErrorIs(t, secrets.On(c.Store).Set(ctx, "api", c.seal(t, "api", "v2", 2, first), 2), dberror.ErrSecretChanged)
+		require.ErrorIs(t, secrets.On(c.Store).Set(ctx, "new", c.seal(t, "new", "v2", 2, first), 2), dberror.ErrSecretChanged)
 
 		// A key is added. New values must be sealed for it, too.
-		require.NoError(t, c.AddSecretKey(ctx, second.Public()))
-		require.ErrorIs(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first), 1), dberror.ErrSecretKeysChanged)
-		require.NoError(t, c.SetSecret(ctx, "new", c.seal(t, "new", "x", 1, first, second), 1))
-		err = c.RetireSecretKey(ctx, first.Public().ID())
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, second.Public()))
+		require.ErrorIs(t, secrets.On(c.Store).Set(ctx, "new", c.seal(t, "new", "x", 1, first), 1), dberror.ErrSecretKeysChanged)
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "new", c.seal(t, "new", "x", 1, first, second), 1))
+		err = secrets.On(c.Store).RetireKey(ctx, first.Public().ID())
 		require.ErrorContains(t, err, "1 secrets are sealed for it alone, among them 'api'")
 		require.Equal(t, dberror.KindConflict, dberror.KindOf(err))
-		list, err := c.Secrets(ctx, "")
+		list, err := secrets.On(c.Store).Secrets(ctx, "")
 		require.NoError(t, err)
 		require.Len(t, list, 2)
 		require.Equal(t, [][3]int{{2, 1, 1}, {1, 2, 0}},
 			[][3]int{{list[0].Version, list[0].Keys, list[0].MissingKeys}, {list[1].Version, list[1].Keys, list[1].MissingKeys}})
-		keys, err := c.SecretKeys(ctx)
+		keys, err := secrets.On(c.Store).Keys(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []string{second.Public().ID(), first.Public().ID()}, []string{keys[0].ID, keys[1].ID})
 		require.Equal(t, [][2]int{{1, 0}, {2, 1}}, [][2]int{{keys[0].Secrets, keys[0].SecretsOnly}, {keys[1].Secrets, keys[1].SecretsOnly}})
 		require.Equal(t, first.Public().Bytes(), keys[1].PublicKey)
 
-		s, err := c.SealedSecret(ctx, "", "api")
+		s, err := secrets.On(c.Store).Sealed(ctx, "", "api")
 		require.NoError(t, err)
 		require.Len(t, s.Missing, 1)
 		require.Equal(t, second.Public().ID(), s.Missing[0].ID())
@@ -87,29 +89,29 @@ func TestSecretsAndRotation(t *testing.T) {
 		require.NoError(t, err)
 		stale := s.Place
 		stale.Version--
-		require.NoError(t, c.ResealSecret(ctx, stale, sealed))
+		require.NoError(t, secrets.On(c.Store).Reseal(ctx, stale, sealed))
 		_, err = c.open(t, "api", second)
 		require.ErrorIs(t, err, secret.ErrNoKey, "a key for another version is not stored")
-		require.NoError(t, c.ResealSecret(ctx, s.Place, sealed))
-		require.NoError(t, c.ResealSecret(ctx, s.Place, sealed))
+		require.NoError(t, secrets.On(c.Store).Reseal(ctx, s.Place, sealed))
+		require.NoError(t, secrets.On(c.Store).Reseal(ctx, s.Place, sealed))
 		value, err = c.open(t, "api", second)
 		require.NoError(t, err)
 		require.Equal(t, "v2", value)
 
-		require.NoError(t, c.RetireSecretKey(ctx, first.Public().ID()))
+		require.NoError(t, secrets.On(c.Store).RetireKey(ctx, first.Public().ID()))
 		_, err = c.open(t, "api", first)
 		require.ErrorIs(t, err, secret.ErrNoKey)
-		require.ErrorContains(t, c.RetireSecretKey(ctx, first.Public().ID()), "No active key has the id")
-		require.ErrorContains(t, c.AddSecretKey(ctx, first.Public()), "was retired")
-		require.ErrorContains(t, c.RetireSecretKey(ctx, second.Public().ID()), "2 secrets are sealed for it alone")
-		require.ErrorIs(t, c.ResealSecret(ctx, s.Place, s.Sealed.Keys), dberror.ErrSecretKeysChanged, "not for a retired key")
+		require.ErrorContains(t, secrets.On(c.Store).RetireKey(ctx, first.Public().ID()), "No active key has the id")
+		require.ErrorContains(t, secrets.On(c.Store).AddKey(ctx, first.Public()), "was retired")
+		require.ErrorContains(t, secrets.On(c.Store).RetireKey(ctx, second.Public().ID()), "2 secrets are sealed for it alone")
+		require.ErrorIs(t, secrets.On(c.Store).Reseal(ctx, s.Place, s.Sealed.Keys), dberror.ErrSecretKeysChanged, "not for a retired key")
 
-		require.NoError(t, c.DeleteSecret(ctx, "API"))
-		require.ErrorIs(t, c.DeleteSecret(ctx, "api"), dberror.ErrSecretNotFound)
-		_, err = c.SealedSecret(ctx, "", "api")
+		require.NoError(t, secrets.On(c.Store).Delete(ctx, "API"))
+		require.ErrorIs(t, secrets.On(c.Store).Delete(ctx, "api"), dberror.ErrSecretNotFound)
+		_, err = secrets.On(c.Store).Sealed(ctx, "", "api")
 		require.ErrorIs(t, err, dberror.ErrSecretNotFound)
-		require.NoError(t, c.DeleteSecret(ctx, "new"))
-		require.NoError(t, c.RetireSecretKey(ctx, second.Public().ID()))
+		require.NoError(t, secrets.On(c.Store).Delete(ctx, "new"))
+		require.NoError(t, secrets.On(c.Store).RetireKey(ctx, second.Public().ID()))
 	})
 }
 
@@ -119,17 +121,17 @@ func TestSecretsAreBoundToTheirPlace(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		k := newSecretKey(t)
-		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
-		require.NoError(t, c.SetSecret(ctx, "a", c.seal(t, "a", "old", 1, k), 1))
-		require.NoError(t, c.SetSecret(ctx, "b", c.seal(t, "b", "bee", 1, k), 1))
-		old, err := c.SealedSecret(ctx, "", "a")
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, k.Public()))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "a", c.seal(t, "a", "old", 1, k), 1))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "b", c.seal(t, "b", "bee", 1, k), 1))
+		old, err := secrets.On(c.Store).Sealed(ctx, "", "a")
 		require.NoError(t, err)
-		require.NoError(t, c.SetSecret(ctx, "a", c.seal(t, "a", "new", 2, k), 2))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "a", c.seal(t, "a", "new", 2, k), 2))
 
-		require.NoError(t, c.SetSecret(ctx, "b", old.Sealed, 2))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "b", old.Sealed, 2))
 		_, err = c.open(t, "b", k)
 		require.ErrorIs(t, err, secret.ErrBroken, "copied to another name")
-		require.NoError(t, c.SetSecret(ctx, "a", old.Sealed, 3))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "a", old.Sealed, 3))
 		_, err = c.open(t, "a", k)
 		require.ErrorIs(t, err, secret.ErrBroken, "an older value")
 		c.exec(t, "UPDATE s SET s.version = 1 FROM jobs_internal.secrets AS s WHERE s.name = N'a';")
@@ -147,17 +149,17 @@ func TestHostsOfSecrets(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		k, further := newSecretKey(t), newSecretKey(t)
-		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
-		id, err := c.DatabaseID(ctx)
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, k.Public()))
+		id, err := secrets.On(c.Store).DatabaseID(ctx)
 		require.NoError(t, err)
 		place := secret.Place{Database: id.String(), Name: "a", Version: 1, Hosts: []string{"*.example.com:443", "process:export"}}
 		s, err := secret.Seal(rand.Reader, place, "value", []secret.PublicKey{k.Public()})
 		require.NoError(t, err)
-		require.NoError(t, c.SetSecret(ctx, "a", s, 1, place.Hosts...))
-		list, err := c.Secrets(ctx, "a")
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "a", s, 1, place.Hosts...))
+		list, err := secrets.On(c.Store).Secrets(ctx, "a")
 		require.NoError(t, err)
 		require.JSONEq(t, `["*.example.com:443", "process:export"]`, list[0].Hosts)
-		stored, err := c.SealedSecret(ctx, "", "a")
+		stored, err := secrets.On(c.Store).Sealed(ctx, "", "a")
 		require.NoError(t, err)
 		require.Equal(t, place, stored.Place)
 		value, err := c.open(t, "a", k)
@@ -165,10 +167,10 @@ func TestHostsOfSecrets(t *testing.T) {
 		require.Equal(t, "value", value)
 
 		// The hosts stay when the data key is sealed for a further key.
-		require.NoError(t, c.AddSecretKey(ctx, further.Public()))
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, further.Public()))
 		keys, err := stored.Sealed.Reseal(stored.Place, []secret.PrivateKey{k}, []secret.PublicKey{further.Public()})
 		require.NoError(t, err)
-		require.NoError(t, c.ResealSecret(ctx, stored.Place, keys))
+		require.NoError(t, secrets.On(c.Store).Reseal(ctx, stored.Place, keys))
 		value, err = c.open(t, "a", further)
 		require.NoError(t, err)
 		require.Equal(t, "value", value)
@@ -182,7 +184,7 @@ func TestHostsOfSecrets(t *testing.T) {
 		s, err = secret.Seal(rand.Reader, secret.Place{Database: id.String(), Name: "a", Version: 2, Hosts: place.Hosts}, "value",
 			[]secret.PublicKey{k.Public(), further.Public()})
 		require.NoError(t, err)
-		require.NoError(t, c.SetSecret(ctx, "a", s, 2))
+		require.NoError(t, secrets.On(c.Store).Set(ctx, "a", s, 2))
 		_, err = c.open(t, "a", k)
 		require.ErrorIs(t, err, secret.ErrBroken)
 	})
@@ -194,10 +196,10 @@ func TestMigrateSecrets(t *testing.T) {
 	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
-		require.NoError(t, c.Migrate(t.Context()))
+		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		k := newSecretKey(t)
-		require.NoError(t, c.AddSecretKey(t.Context(), k.Public()))
-		require.NoError(t, c.SetSecret(t.Context(), "a", c.seal(t, "a", "value", 1, k), 1))
+		require.NoError(t, secrets.On(c.Store).AddKey(t.Context(), k.Public()))
+		require.NoError(t, secrets.On(c.Store).Set(t.Context(), "a", c.seal(t, "a", "value", 1, k), 1))
 		value, err := c.open(t, "a", k)
 		require.NoError(t, err)
 		require.Equal(t, "value", value)
@@ -218,10 +220,10 @@ func TestSecretsOfREST(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, secret.OwnerREST, secret.OwnerOf(name))
 		place := secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{"h"}}
-		_, err = c.SealSecret(ctx, place, "v")
+		_, err = secrets.On(c.Store).Seal(ctx, place, "v")
 		require.ErrorIs(t, err, dberror.ErrSecretKeysChanged, "no key")
-		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
-		sealed, err := c.SealSecret(ctx, place, "v")
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, k.Public()))
+		sealed, err := secrets.On(c.Store).Seal(ctx, place, "v")
 		require.NoError(t, err)
 		store := func(owner, name string, job any) error {
 			_, err := c.db.ExecContext(ctx,
@@ -233,7 +235,7 @@ func TestSecretsOfREST(t *testing.T) {
 		require.ErrorContains(t, store("rest", name, nil), "for the owner rest only")
 		require.ErrorContains(t, store("other", name, nil), "a known @owner")
 
-		stored, err := c.SealedSecret(ctx, secret.OwnerOf(name), name)
+		stored, err := secrets.On(c.Store).Sealed(ctx, secret.OwnerOf(name), name)
 		require.NoError(t, err)
 		value, err := stored.Sealed.Open(stored.Place, []secret.PrivateKey{k})
 		require.NoError(t, err)
@@ -242,20 +244,20 @@ func TestSecretsOfREST(t *testing.T) {
 		wrong.Owner = ""
 		_, err = stored.Sealed.Open(wrong, []secret.PrivateKey{k})
 		require.ErrorIs(t, err, secret.ErrBroken, "bound to its owner")
-		list, err := c.Secrets(ctx, "")
+		list, err := secrets.On(c.Store).Secrets(ctx, "")
 		require.NoError(t, err)
 		require.Empty(t, list)
-		list, err = c.AllSecrets(ctx)
+		list, err = secrets.On(c.Store).All(ctx)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
-		err = c.SetSecret(ctx, "Rest-x", c.seal(t, "Rest-x", "v", 1, k), 1)
+		err = secrets.On(c.Store).Set(ctx, "Rest-x", c.seal(t, "Rest-x", "v", 1, k), 1)
 		require.ErrorContains(t, err, "reserved")
 
 		purge := func(days int) {
 			c.exec(t, `DECLARE @now DATETIME2(7) = DATEADD(DAY, @p1, SYSUTCDATETIME()); EXECUTE jobs_internal.delete_secrets @now = @now;`, days)
 		}
 		count := func() int {
-			list, err := c.AllSecrets(ctx)
+			list, err := secrets.On(c.Store).All(ctx)
 			require.NoError(t, err)
 			return len(list)
 		}

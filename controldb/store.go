@@ -49,7 +49,7 @@ type Store struct {
 // pingTimeout bounds the first connection of Open.
 const pingTimeout = 30 * time.Second
 
-// Open connects and checks that the server answers. It does not check the schema; CheckVersion
+// Open connects and checks that the server answers. It does not check the schema; package installed
 // does. The errors are [dberror.ErrUnreachable], [dberror.ErrLoginFailed], or about the
 // configuration. Close releases the connections.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
@@ -166,6 +166,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // ServerName returns the control server's name in the spelling of target groups; it is empty when
 // it is not configured.
 func (s *Store) ServerName() string { return s.serverName }
+
+// Program returns the version of this program, which deployments record; see [Config].
+func (s *Store) Program() string { return s.program }
 
 // Instance returns the control database's own names, so that a resolver can exclude it from
 // targets.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -76,7 +77,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, found.Jobs)
 		b := found.Targets[0].ID
 
-		failures, err := c.Failures(ctx, 24)
+		failures, err := summary.On(c.Store).Failures(ctx, 24)
 		require.NoError(t, err)
 		require.Equal(t, 1, failures.Targets)
 
@@ -99,7 +100,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, lacking.Targets)
 
 		// What the rerun has mended is no failure any more.
-		failures, err = c.Failures(ctx, 24)
+		failures, err = summary.On(c.Store).Failures(ctx, 24)
 		require.NoError(t, err)
 		require.Zero(t, failures.Targets)
 		require.Empty(t, failures.Errors)

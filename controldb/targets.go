@@ -179,7 +179,7 @@ func (s *Store) SetQueryTags(ctx context.Context, term TermID, task TaskID, tags
 		if err != nil {
 			return err
 		}
-		c := forTerm(call.New("jobs_internal.set_query_tags"), term).In("task_id", int64(task)).In("list", text)
+		c := ForTerm(call.New("jobs_internal.set_query_tags"), term).In("task_id", int64(task)).In("list", text)
 		if err := s.conn.Exec(ctx, "set tags of a query", c); err != nil {
 			return err
 		}

@@ -184,7 +184,7 @@ type PassResult struct {
 	// just now.
 	AdvanceSkipped bool
 	AdvancedAgo    time.Duration
-	// QuestionsDue means that a question waits for [Store.ClaimQuestion].
+	// QuestionsDue means that a question waits for [questions.Store.Claim].
 	QuestionsDue bool
 	// Tasks are the tasks claimed by this pass, and those of a pass whose answer was lost
 	// (PassRequest.LastTask). Resolutions come first.
@@ -209,7 +209,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		tasks   []taskRow
 		members []memberRow
 	)
-	c := forTerm(call.New("jobs_internal.controller_pass"), req.Term).
+	c := ForTerm(call.New("jobs_internal.controller_pass"), req.Term).
 		In("max_tasks", int64(req.MaxTasks)).In("max_concurrent_targets", int64(req.MaxConcurrentTargets))
 	if req.LastTask != nil {
 		c.In("last_task_id", int64(*req.LastTask))
@@ -347,14 +347,14 @@ type taggedRow struct {
 // Members reads the members of the target group of a claimed resolution, with what those of the
 // kinds Tag and TargetGroup stand for now.
 func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, error) {
-	return s.members(ctx, call.New("jobs_internal.get_members").In("task_id", int64(task)))
+	return ReadMembers(ctx, s.conn, call.New("jobs_internal.get_members").In("task_id", int64(task)))
 }
 
-// members makes a call of get_members.
-func (s *Store) members(ctx context.Context, c *call.Call) ([]targets.Member, error) {
+// ReadMembers makes a call of get_members; it is for the packages below controldb.
+func ReadMembers(ctx context.Context, conn *call.Conn, c *call.Call) ([]targets.Member, error) {
 	var rows []groupMemberOf
 	var tagged []taggedRow
-	err := s.conn.Query(ctx, "read the members of a target group", c, call.Into(&rows), call.Into(&tagged))
+	err := conn.Query(ctx, "read the members of a target group", c, call.Into(&rows), call.Into(&tagged))
 	if err != nil {
 		return nil, err
 	}
@@ -524,17 +524,9 @@ func transient(e targets.ErrorDetail) *bool {
 // returned is complete_tasks' spelling of targets.NotSent.
 const returned = "Returned"
 
-// claimText returns the form of a claim in JSON; empty for none.
-func claimText(claim uuid.UUID) string {
-	if claim == uuid.Nil {
-		return ""
-	}
-	return claim.String()
-}
-
 func (o Outcome) json() outcomeJSON {
 	j := outcomeJSON{
-		TaskID: o.Task, Attempt: o.Attempt, ClaimID: claimText(o.Claim), Outcome: string(o.Outcome), Message: o.Message,
+		TaskID: o.Task, Attempt: o.Attempt, ClaimID: call.ClaimText(o.Claim), Outcome: string(o.Outcome), Message: o.Message,
 		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
 		Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
 		Unknown: o.Unknown && o.Outcome == targets.TimedOut,
@@ -583,7 +575,7 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 	}
 	var refusals []Refusal
 	err = s.conn.Query(ctx, "complete tasks",
-		forTerm(call.New("jobs_internal.complete_tasks"), term).In("outcomes", string(text)),
+		ForTerm(call.New("jobs_internal.complete_tasks"), term).In("outcomes", string(text)),
 		call.Into(&refusals))
 	return refusals, err
 }
@@ -636,7 +628,7 @@ type targetJSON struct {
 // outcome. When the term has ended, the error is [dberror.ErrTermEnded].
 func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
 	begin := func() *call.Call {
-		c := forTerm(call.New("jobs_internal.complete_resolution"), term).In("task_id", int64(task)).
+		c := ForTerm(call.New("jobs_internal.complete_resolution"), term).In("task_id", int64(task)).
 			In("attempt", int64(r.Attempt)).In("elapsed_ms", r.Elapsed.Milliseconds())
 		if r.Claim != uuid.Nil {
 			c.In("claim_id", r.Claim)

@@ -25,8 +25,8 @@ type TermID struct {
 	GUID uuid.UUID
 }
 
-// forTerm adds the arguments that name the caller's term.
-func forTerm(c *call.Call, id TermID) *call.Call {
+// ForTerm adds the arguments that name the caller's term, for the packages below controldb.
+func ForTerm(c *call.Call, id TermID) *call.Call {
 	c.In("term_id", id.Number)
 	if id.GUID != uuid.Nil {
 		c.In("term_guid", id.GUID)
@@ -101,7 +101,7 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 // task.
 func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) (agents int, err error) {
 	var expires time.Time
-	err = s.conn.Query(ctx, "renew the term", forTerm(call.New("jobs_internal.renew_term"), id).In("ttl_seconds", call.Seconds(ttl)),
+	err = s.conn.Query(ctx, "renew the term", ForTerm(call.New("jobs_internal.renew_term"), id).In("ttl_seconds", call.Seconds(ttl)),
 		call.ScanOne(&expires, &agents))
 	return agents, err
 }
@@ -109,7 +109,7 @@ func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) (ag
 // ConfirmTerm reports whether a term lasts for a whole lease from now on, although it cannot be
 // renewed: the control database can be read and not written. It writes nothing.
 func (s *Store) ConfirmTerm(ctx context.Context, id TermID) (confirmed bool, err error) {
-	err = s.conn.Query(ctx, "confirm the term", forTerm(call.New("jobs_internal.confirm_term"), id), call.ScanOne(&confirmed))
+	err = s.conn.Query(ctx, "confirm the term", ForTerm(call.New("jobs_internal.confirm_term"), id), call.ScanOne(&confirmed))
 	return confirmed, err
 }
 
@@ -117,7 +117,7 @@ func (s *Store) ConfirmTerm(ctx context.Context, id TermID) (confirmed bool, err
 // returns
 // [dberror.ErrTermEnded] when the term had ended before.
 func (s *Store) EndTerm(ctx context.Context, id TermID) error {
-	return s.conn.Exec(ctx, "end the term", forTerm(call.New("jobs_internal.end_term"), id))
+	return s.conn.Exec(ctx, "end the term", ForTerm(call.New("jobs_internal.end_term"), id))
 }
 
 // AgentStatus is a row of the view jobs_internal.agent_status: an agent and its latest term.
@@ -228,7 +228,7 @@ func (s *Store) RegisterTargets(ctx context.Context) (more bool, err error) {
 // until remaining is false, which means that nothing of that age can be deleted now. It returns
 // [dberror.ErrTermEnded] when the term has ended.
 func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (deleted int, remaining bool, err error) {
-	c := forTerm(call.New("jobs_internal.purge_history"), term).In("batch_size", int64(limit)).
+	c := ForTerm(call.New("jobs_internal.purge_history"), term).In("batch_size", int64(limit)).
 		Out("deleted", &deleted).
 		Out("remaining", &remaining)
 	err = s.conn.Exec(ctx, "purge history", c)

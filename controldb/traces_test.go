@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -34,47 +35,47 @@ func TestEndedRuns(t *testing.T) {
 		c.job(t, "j", nil)
 		first, second := c.term(t), c.term(t)
 		c.runToEnd(t, first, "j", "a") // before the first reading
-		read := func(r controldb.EndedRunsRequest) controldb.EndedRuns {
+		read := func(r measure.EndedRunsRequest) measure.EndedRuns {
 			if r.Hold == 0 {
 				r.Hold = 30 * time.Second
 			}
 			if r.Limit == 0 {
 				r.Limit = 10
 			}
-			res, err := c.EndedRuns(t.Context(), r)
+			res, err := measure.On(c.Store).EndedRuns(t.Context(), r)
 			require.NoError(t, err)
 			return res
 		}
-		began := read(controldb.EndedRunsRequest{Term: first})
+		began := read(measure.EndedRunsRequest{Term: first})
 		require.True(t, began.Held)
 		require.Empty(t, began.Runs, "history is not read")
-		require.False(t, read(controldb.EndedRunsRequest{Term: second}).Held)
+		require.False(t, read(measure.EndedRunsRequest{Term: second}).Held)
 
 		a, b := c.runToEnd(t, first, "j", "a"), c.runToEnd(t, first, "j", "a", "b", "c")
-		found := read(controldb.EndedRunsRequest{Term: first})
+		found := read(measure.EndedRunsRequest{Term: first})
 		require.Len(t, found.Runs, 2)
 		require.Equal(t, []uuid.UUID{a, b}, []uuid.UUID{found.Runs[0].ID, found.Runs[1].ID})
-		page := read(controldb.EndedRunsRequest{Term: first, Limit: 1})
+		page := read(measure.EndedRunsRequest{Term: first, Limit: 1})
 		require.Equal(t, found.Runs[:1], page.Runs)
-		page = read(controldb.EndedRunsRequest{Term: first, After: page.Runs[0], Limit: 5})
+		page = read(measure.EndedRunsRequest{Term: first, After: page.Runs[0], Limit: 5})
 		require.Equal(t, found.Runs[1:], page.Runs)
-		require.Empty(t, read(controldb.EndedRunsRequest{Term: first, After: found.Runs[1]}).Runs)
-		require.Len(t, read(controldb.EndedRunsRequest{Term: first}).Runs, 2, "until the reader says that it has read them")
+		require.Empty(t, read(measure.EndedRunsRequest{Term: first, After: found.Runs[1]}).Runs)
+		require.Len(t, read(measure.EndedRunsRequest{Term: first}).Runs, 2, "until the reader says that it has read them")
 
 		// A late end: its time lies before what was read.
 		late := found.Runs[0].EndTime.Add(-time.Microsecond)
 		c.exec(t, `UPDATE jobs_internal.job_executions SET end_time = @p1 WHERE job_execution_id = @p2`, late.Format("2006-01-02T15:04:05.0000000"), b.String())
-		require.Empty(t, read(controldb.EndedRunsRequest{Term: first, After: found.Runs[1]}).Runs)
-		require.Len(t, read(controldb.EndedRunsRequest{Term: first, From: began.Now}).Runs, 2)
+		require.Empty(t, read(measure.EndedRunsRequest{Term: first, After: found.Runs[1]}).Runs)
+		require.Len(t, read(measure.EndedRunsRequest{Term: first, From: began.Now}).Runs, 2)
 
-		read(controldb.EndedRunsRequest{Term: first, ReadThrough: found.Runs[1].EndTime.Add(time.Second), Hold: time.Second})
-		read(controldb.EndedRunsRequest{Term: first, ReadThrough: began.Now, Hold: time.Second}) // never back
+		read(measure.EndedRunsRequest{Term: first, ReadThrough: found.Runs[1].EndTime.Add(time.Second), Hold: time.Second})
+		read(measure.EndedRunsRequest{Term: first, ReadThrough: began.Now, Hold: time.Second}) // never back
 		c.exec(t, `UPDATE jobs_internal.trace_state SET held_until = '2000-01-01'`)
-		taken := read(controldb.EndedRunsRequest{Term: second})
+		taken := read(measure.EndedRunsRequest{Term: second})
 		require.True(t, taken.Held)
 		require.Empty(t, taken.Runs)
 		require.Equal(t, found.Runs[1].EndTime.Add(time.Second), taken.ReadThrough)
-		require.False(t, read(controldb.EndedRunsRequest{Term: first}).Held)
+		require.False(t, read(measure.EndedRunsRequest{Term: first}).Held)
 		c.fails(t, 50029, `EXEC jobs_internal.read_ended_runs @term_id = 1, @hold_seconds = 0`)
 	})
 }
@@ -88,7 +89,7 @@ func TestRunSpans(t *testing.T) {
 			get[int64](t, c, `SELECT execution_id FROM jobs_internal.job_executions WHERE job_execution_id = @p1`, a.String()),
 			get[int64](t, c, `SELECT execution_id FROM jobs_internal.job_executions WHERE job_execution_id = @p1`, b.String()),
 		}
-		page, err := c.RunSpans(t.Context(), keys, controldb.TracedTarget{}, 2)
+		page, err := measure.On(c.Store).RunSpans(t.Context(), keys, measure.TracedTarget{}, 2)
 		require.NoError(t, err)
 		require.Len(t, page.Runs, 2)
 		require.Len(t, page.Steps, 2)
@@ -100,7 +101,7 @@ func TestRunSpans(t *testing.T) {
 			for _, target := range page.Targets {
 				databases = append(databases, target.Database)
 			}
-			page, err = c.RunSpans(t.Context(), keys, page.Targets[len(page.Targets)-1], 2)
+			page, err = measure.On(c.Store).RunSpans(t.Context(), keys, page.Targets[len(page.Targets)-1], 2)
 			require.NoError(t, err)
 			require.Empty(t, page.Runs, "on the first page only")
 			require.Empty(t, page.Steps)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -43,36 +45,36 @@ func TestUninstall(t *testing.T) {
 		c := &control{Store: env.OpenControl(t, name), env: env, name: name, db: env.DB(t, name)}
 		c.exec(t, `CREATE TABLE dbo.mine (a INT NOT NULL PRIMARY KEY); CREATE USER reporter WITHOUT LOGIN; GRANT SELECT ON OBJECT::dbo.mine TO reporter;`)
 		before := c.everything(t)
-		_, err := c.Uninstall(ctx)
+		_, err := deploy.On(c.Store).Uninstall(ctx)
 		require.ErrorIs(t, err, dberror.ErrNotInstalled)
 
-		require.NoError(t, c.Install(ctx))
+		require.NoError(t, deploy.On(c.Store).Install(ctx))
 		c.exec(t, `ALTER ROLE jobs_reader ADD MEMBER reporter; GRANT SELECT ON OBJECT::jobs_internal.terms TO reporter;`)
 		c.job(t, "j", nil)
 		run := c.start(t, "j")
 		term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Hour)
 		require.NoError(t, err)
-		_, err = c.Uninstall(ctx)
-		require.ErrorIs(t, err, controldb.ErrInUse)
+		_, err = deploy.On(c.Store).Uninstall(ctx)
+		require.ErrorIs(t, err, deploy.ErrInUse)
 		require.ErrorContains(t, err, "1 run active, 1 agent at work")
 		require.NoError(t, c.StopJob(ctx, run))
 		c.pass(t, term.ID)
-		_, err = c.Uninstall(ctx)
+		_, err = deploy.On(c.Store).Uninstall(ctx)
 		require.ErrorContains(t, err, "0 runs active, 1 agent at work")
-		require.NoError(t, c.Verify(ctx), "nothing was dropped")
+		require.NoError(t, installed.On(c.Store).Verify(ctx), "nothing was dropped")
 		require.NoError(t, c.EndTerm(ctx, term.ID))
 
-		plan, err := c.PlanUninstall(ctx)
+		plan, err := deploy.On(c.Store).PlanUninstall(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []any{1, 0, 0}, []any{plan.Runs, plan.ActiveRuns, plan.Agents})
 		require.Equal(t, []string{"reporter of jobs_reader"}, plan.Members)
 		require.Empty(t, plan.Kept)
-		dropped, err := c.Uninstall(ctx)
+		dropped, err := deploy.On(c.Store).Uninstall(ctx)
 		require.NoError(t, err)
 		require.Equal(t, plan, dropped)
 		require.Equal(t, before, c.everything(t))
-		require.NoError(t, c.Install(ctx), "it can be installed again")
-		require.NoError(t, c.Verify(ctx))
+		require.NoError(t, deploy.On(c.Store).Install(ctx), "it can be installed again")
+		require.NoError(t, installed.On(c.Store).Verify(ctx))
 	})
 }
 
@@ -85,11 +87,11 @@ func TestUninstallKeepsForeignObjects(t *testing.T) {
 		c.exec(t, `CREATE TABLE jobs.mine (a INT); CREATE TYPE jobs_rest.list AS TABLE (a INT);`)
 		c.exec(t, `CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`)
 		c.exec(t, `CREATE ROLE jobs_mine; CREATE TABLE dbo.refers (agent_id UNIQUEIDENTIFIER REFERENCES jobs_internal.agents (agent_id));`)
-		_, err := c.Uninstall(ctx)
+		_, err := deploy.On(c.Store).Uninstall(ctx)
 		require.ErrorContains(t, err, "drop the control schema")
-		require.NoError(t, c.Verify(ctx))
+		require.NoError(t, installed.On(c.Store).Verify(ctx))
 		c.exec(t, `DROP TABLE dbo.refers;`)
-		u, err := c.Uninstall(ctx)
+		u, err := deploy.On(c.Store).Uninstall(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []string{"jobs.mine", "jobs_rest.list"}, u.Kept)
 		require.Contains(t, u.Objects, "trigger jobs_internal.watch, of somebody else")
@@ -97,6 +99,6 @@ func TestUninstallKeepsForeignObjects(t *testing.T) {
 		require.Equal(t, []string{"jobs", "jobs_rest"}, c.rows(t, `SELECT s.name FROM sys.schemas AS s WHERE s.name LIKE N'jobs%' ORDER BY s.name`))
 		require.Equal(t, []string{"jobs_mine"}, c.rows(t, `SELECT p.name FROM sys.database_principals AS p WHERE p.name LIKE N'job%'`))
 		c.exec(t, `DROP TABLE jobs.mine; DROP TYPE jobs_rest.list; DROP SCHEMA jobs; DROP SCHEMA jobs_rest; DROP ROLE jobs_mine;`)
-		require.NoError(t, c.Install(ctx)) // for the check of the invariants
+		require.NoError(t, deploy.On(c.Store).Install(ctx)) // for the check of the invariants
 	})
 }

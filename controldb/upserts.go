@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
-	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -28,34 +24,20 @@ type Put[T any] struct {
 // returns [dberror.ErrRevision]: 0 means that it must not exist, -1 that it must exist, nil
 // neither.
 
-// put makes a call that creates or replaces an object, and reads the object by a query.
-func put[T any](ctx context.Context, s *Store, op string, c *call.Call, ifMatch *int64, query string, args ...any) (Put[T], error) {
+// PutObject makes a call that creates or replaces an object, and reads the object by a query. It is
+// for the packages below controldb.
+func PutObject[T any](ctx context.Context, conn *call.Conn, op string, c *call.Call, ifMatch *int64, query string, args ...any) (Put[T], error) {
 	var p Put[T]
 	call.Opt(c, "if_match", ifMatch).Out("created", &p.Created)
 	var err error
-	p.Object, err = left[T](ctx, s, op, c.Read(query, args...))
+	p.Object, err = call.Left[T](ctx, conn, op, c.Read(query, args...))
 	return p, err
-}
-
-// errNothingLeft is the error of an object that is not there after it was set.
-var errNothingLeft = errors.New("the procedure has succeeded, but the object is not in its view: compare the versions of program and schema (jobagent doctor)")
-
-// left runs a call whose first query reads the object that the procedure leaves, and returns the
-// object. more are the functions for the rows of the other queries.
-func left[T any](ctx context.Context, s *Store, op string, c *call.Call, more ...func(*sqlx.Rows) error) (T, error) {
-	var list []T
-	if s.conn.Records() {
-		var none T
-		return none, s.conn.Exec(ctx, op, c)
-	}
-	err := s.conn.Query(ctx, op, c, append([]func(*sqlx.Rows) error{call.Into(&list)}, more...)...)
-	return onlyRow(list, err, op, errNothingLeft)
 }
 
 // SetJob creates a job, or replaces an existing one: a nil field gets its default.
 func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put[JobDetail], error) {
 	c := given(call.New("jobs.sp_set_job").In("job_name", spec.Name), model.JobFields, &spec)
-	return put[JobDetail](ctx, s, "set job", c, ifMatch, jobDetailQuery, spec.Name)
+	return PutObject[JobDetail](ctx, s.conn, "set job", c, ifMatch, jobDetailQuery, spec.Name)
 }
 
 // DeleteJobIf is DeleteJob for a job of a certain revision.
@@ -77,7 +59,7 @@ func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (
 		name = *spec.StepName
 	}
 	query, args := jobStepQuery(spec.JobName, nil, name)
-	return put[JobStep](ctx, s, "set job step", c, ifMatch, query, args...)
+	return PutObject[JobStep](ctx, s.conn, "set job step", c, ifMatch, query, args...)
 }
 
 // DeleteJobStepIf deletes the step of a name if it has a certain revision, and returns the new
@@ -111,7 +93,7 @@ func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targe
 	var p Put[TargetGroupDetail]
 	var rows []groupMemberRow
 	call.Opt(c, "if_match", ifMatch).Out("created", &p.Created).Read(targetGroupQuery, name).Read(membersQuery, name, name)
-	p.Object, err = left[TargetGroupDetail](ctx, s, "set target group", c, call.Into(&rows))
+	p.Object, err = call.Left[TargetGroupDetail](ctx, s.conn, "set target group", c, call.Into(&rows))
 	for _, r := range rows {
 		p.Object.Members = append(p.Object.Members, r.Member)
 	}
@@ -141,7 +123,7 @@ type Credential struct {
 // stored password stays.
 func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put[Credential], error) {
 	c := call.New("jobs.sp_set_credential").In("credential_name", name).In("username", username).OptText("sealed", sealed)
-	return put[Credential](ctx, s, "set credential", c, ifMatch, credentialQuery, name)
+	return PutObject[Credential](ctx, s.conn, "set credential", c, ifMatch, credentialQuery, name)
 }
 
 // DeleteCredential deletes a stored credential. It returns [dberror.ErrCredentialNotFound] when
@@ -149,22 +131,6 @@ func (s *Store) SetCredential(ctx context.Context, name, username, sealed string
 func (s *Store) DeleteCredential(ctx context.Context, name string, ifMatch *int64) error {
 	c := call.New("jobs.sp_delete_credential").In("credential_name", name)
 	return s.conn.Exec(ctx, "delete credential", call.Opt(c, "if_match", ifMatch))
-}
-
-// SealedCredential is a stored credential with its sealed password.
-type SealedCredential struct {
-	Username string
-	Secret   SealedSecret
-}
-
-// SealedCredential reads a stored credential; only agents may. It returns
-// [dberror.ErrCredentialNotFound] when there is none of this name.
-func (s *Store) SealedCredential(ctx context.Context, name string) (SealedCredential, error) {
-	var res SealedCredential
-	err := s.readSealed(ctx, "read credential", call.New("jobs_internal.get_credential").In("name", name), &res.Secret,
-		call.ScanOne(&res.Username))
-	res.Secret.Place.Owner = secret.OwnerCredential
-	return res, err
 }
 
 // PrivateEndpoint is a row of the view jobs.private_endpoints.
@@ -179,7 +145,7 @@ type PrivateEndpoint struct {
 // SetPrivateEndpoint stores a private endpoint, which has no effect.
 func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put[PrivateEndpoint], error) {
 	c := call.New("jobs.sp_set_private_endpoint").In("private_endpoint_name", name).In("target_server_resource_id", target)
-	return put[PrivateEndpoint](ctx, s, "set private endpoint", c, ifMatch, endpointQuery, name)
+	return PutObject[PrivateEndpoint](ctx, s.conn, "set private endpoint", c, ifMatch, endpointQuery, name)
 }
 
 // DeletePrivateEndpoint deletes a private endpoint. It returns [dberror.ErrEndpointNotFound] when

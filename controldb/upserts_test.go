@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -158,18 +159,18 @@ func TestCredentials(t *testing.T) {
 		ctx := t.Context()
 		k := newSecretKey(t)
 		seal := func(version int, value string) string {
-			text, err := c.SealSecret(ctx, secret.Place{Owner: secret.OwnerCredential, Name: "c1", Version: version}, value)
+			text, err := secrets.On(c.Store).Seal(ctx, secret.Place{Owner: secret.OwnerCredential, Name: "c1", Version: version}, value)
 			require.NoError(t, err)
 			return text
 		}
-		require.NoError(t, c.AddSecretKey(ctx, k.Public()))
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, k.Public()))
 		_, err := c.SetCredential(ctx, "c1", "u", "", nil)
 		require.Equal(t, int32(50081), dberror.NumberOf(err))
 		put, err := c.SetCredential(ctx, "c1", "u", seal(1, "p1"), nil)
 		require.NoError(t, err)
 		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		open := func() string {
-			s, err := c.SealedCredential(ctx, "C1")
+			s, err := secrets.On(c.Store).Credential(ctx, "C1")
 			require.NoError(t, err)
 			require.Equal(t, "u", s.Username)
 			value, err := s.Secret.Sealed.Open(s.Secret.Place, []secret.PrivateKey{k})
@@ -202,13 +203,13 @@ func TestCredentials(t *testing.T) {
 		// A new key gets to it, like to any other secret.
 		other, err := secret.GenerateKey(rand.Reader)
 		require.NoError(t, err)
-		require.NoError(t, c.AddSecretKey(ctx, other.Public()))
-		s, err := c.SealedCredential(ctx, "c1")
+		require.NoError(t, secrets.On(c.Store).AddKey(ctx, other.Public()))
+		s, err := secrets.On(c.Store).Credential(ctx, "c1")
 		require.NoError(t, err)
 		require.Len(t, s.Secret.Missing, 1)
 		keys, err := s.Secret.Sealed.Reseal(s.Secret.Place, []secret.PrivateKey{k}, s.Secret.Missing)
 		require.NoError(t, err)
-		require.NoError(t, c.ResealSecret(ctx, s.Secret.Place, keys))
+		require.NoError(t, secrets.On(c.Store).Reseal(ctx, s.Secret.Place, keys))
 		k = other
 		require.Equal(t, "p2", open())
 
@@ -224,7 +225,7 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", ptr(int64(7))), dberror.ErrRevision)
 		require.NoError(t, c.DeleteCredential(ctx, "c1", ptr(int64(2))))
 		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", nil), dberror.ErrCredentialNotFound)
-		_, err = c.SealedCredential(ctx, "c1")
+		_, err = secrets.On(c.Store).Credential(ctx, "c1")
 		require.ErrorIs(t, err, dberror.ErrCredentialNotFound)
 		require.Empty(t, c.rows(t, `SELECT secret_name FROM jobs.secrets`))
 	})

@@ -65,3 +65,17 @@ AS
 	require.Equal(t, "\n- 1: one row: a, b.\n- 2: more rows.", d.Returns)
 	require.Equal(t, []Entry{{Name: "@a", Type: "INT", Text: "An argument."}}, d.Parameters)
 }
+
+func TestModuleBodyIgnoresCreate(t *testing.T) {
+	objects, err := Objects()
+	require.NoError(t, err)
+	for _, o := range objects {
+		if o.Kind == KindView || o.Kind == KindProcedure {
+			body := ModuleBody(o.Text)
+			require.True(t, len(body) < len(o.Text) && (body[:5] == "VIEW " || body[:5] == "PROCE"), o.Name)
+		}
+	}
+	for _, kept := range []string{"-- x\nCREATE VIEW a AS SELECT 1;", "-- x\nCREATE   VIEW a AS SELECT 1;", "-- y\nALTER VIEW a AS SELECT 1;"} {
+		require.Equal(t, ModuleBody("-- x\r\nCREATE OR ALTER VIEW a AS SELECT 1;\r\n"), ModuleBody(kept))
+	}
+}

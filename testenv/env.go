@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -339,7 +340,7 @@ func (e *Env) install(t testing.TB, database string) {
 	t.Helper()
 	installer, err := controldb.New(controldb.Config{Connector: e.Connector(t, database), ServerName: e.ServerName})
 	require.NoError(t, err)
-	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
+	require.NoError(t, errors.Join(deploy.On(installer).Install(t.Context()), installer.Close()))
 	e.setSnapshot(t, database) // the installation may have turned it on
 }
 

@@ -18,8 +18,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 const (
@@ -39,21 +42,21 @@ const (
 // these are errors.
 func Prepare(ctx context.Context, store *controldb.Store, install bool) error {
 	ctx = asLogin(ctx)
-	_, err := store.CheckAgent(ctx)
-	var version *controldb.SchemaVersionError
+	_, err := installed.On(store).CheckAgent(ctx)
+	var version *dberror.SchemaVersionError
 	switch {
 	case errors.Is(err, dberror.ErrVersionHidden):
 		return nil // the login may use public procedures only; they will tell
 	case errors.Is(err, dberror.ErrNotInstalled) && install:
-		err = store.Install(ctx)
+		err = deploy.On(store).Install(ctx)
 	case install && errors.As(err, &version) && older(version):
-		err = store.Migrate(ctx)
+		err = deploy.On(store).Migrate(ctx)
 	}
 	return err
 }
 
 // older reports whether a schema is older than that of this program.
-func older(e *controldb.SchemaVersionError) bool { return e.Have < e.Want || len(e.Missing) > 0 }
+func older(e *dberror.SchemaVersionError) bool { return e.Have < e.Want || len(e.Missing) > 0 }
 
 // asLogin returns ctx without its caller: operations are carried out by the login of the store.
 func asLogin(ctx context.Context) context.Context {
@@ -65,28 +68,28 @@ func asLogin(ctx context.Context) context.Context {
 // done, Wait returns the last state of the operation without an error, and the operation continues
 // without the caller.
 func Wait(
-	ctx context.Context, store *controldb.Store, id uuid.UUID, progress func(controldb.JobAgentOperation),
-) (controldb.JobAgentOperation, error) {
+	ctx context.Context, store *controldb.Store, id uuid.UUID, progress func(account.Operation),
+) (account.Operation, error) {
 	holder, err := uuid.NewRandom()
 	if err != nil {
-		return controldb.JobAgentOperation{}, fmt.Errorf("make the mark of a holder: %w", err)
+		return account.Operation{}, fmt.Errorf("make the mark of a holder: %w", err)
 	}
 	// A call that is abandoned has done a step or nothing; others continue after the lease.
 	ctx = asLogin(ctx)
-	operation := controldb.JobAgentOperation{ID: id, Status: controldb.OperationInProgress}
+	operation := account.Operation{ID: id, Status: account.OperationInProgress}
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, activePoll) {
-		err := store.AdvanceJobAgent(ctx, holder, lease)
+		err := account.On(store).Advance(ctx, holder, lease)
 		if err == nil {
 			var known bool
-			var last controldb.JobAgentOperation
-			if last, known, err = store.JobAgentOperation(ctx, id); err == nil && !known {
+			var last account.Operation
+			if last, known, err = account.On(store).Operation(ctx, id); err == nil && !known {
 				err = fmt.Errorf("the operation %s does not exist any more", id)
 			} else if err == nil {
 				operation = last
 			}
 		}
 		switch {
-		case operation.Status != controldb.OperationInProgress:
+		case operation.Status != account.OperationInProgress:
 			return operation, nil
 		case ctx.Err() != nil:
 			return operation, nil
@@ -132,15 +135,15 @@ func NewReconciler(store *controldb.Store, log *zap.Logger) (*Reconciler, error)
 
 // Step reads the job agent, after carrying out its operation in progress, if any, as far as
 // possible.
-func (r *Reconciler) Step(ctx context.Context) (controldb.JobAgent, error) {
-	a, err := r.store.JobAgent(ctx)
+func (r *Reconciler) Step(ctx context.Context) (account.JobAgent, error) {
+	a, err := account.On(r.store).Read(ctx)
 	if err != nil || a.Operation == uuid.Nil {
 		return a, err
 	}
-	if err := r.store.AdvanceJobAgent(ctx, r.holder, lease); err != nil {
+	if err := account.On(r.store).Advance(ctx, r.holder, lease); err != nil {
 		return a, err
 	}
-	after, err := r.store.JobAgent(ctx)
+	after, err := account.On(r.store).Read(ctx)
 	if err == nil && after.State != a.State {
 		r.log.Info("the state of the job agent has changed", zap.String("from", string(a.State)), zap.String("to", string(after.State)))
 	}
@@ -149,7 +152,7 @@ func (r *Reconciler) Step(ctx context.Context) (controldb.JobAgent, error) {
 
 // Pause returns how long to wait before the next step: less while an operation is in progress, and
 // with some jitter, so that several processes do not look at the same time.
-func Pause(a controldb.JobAgent) time.Duration {
+func Pause(a account.JobAgent) time.Duration {
 	d := idlePoll
 	if a.Operation != uuid.Nil {
 		d = activePoll

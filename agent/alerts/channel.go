@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets/mail"
 	"github.com/jobagent/jobagent/targets/outbound"
@@ -159,7 +159,7 @@ func (m mailChannel) action() (*action.Definition, error) {
 
 // sendMail sends a delivery as an e-mail.
 func (s *Service) sendMail(
-	ctx context.Context, w controldb.AlertWork, n notification, begin func(ctx context.Context) (time.Time, error),
+	ctx context.Context, w alerting.Work, n notification, begin func(ctx context.Context) (time.Time, error),
 ) error {
 	m, err := decodeMail(w.Definition)
 	if err != nil {

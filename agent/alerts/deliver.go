@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -23,19 +23,19 @@ import (
 var errCanceled = errors.New("the delivery was canceled, or another process has taken it over")
 
 // attempt carries out a delivery and records the result. asked is a time before its claim.
-func (s *Service) attempt(ctx context.Context, w controldb.AlertWork, asked time.Time) {
+func (s *Service) attempt(ctx context.Context, w alerting.Work, asked time.Time) {
 	log := s.log.With(zap.Int64("delivery_id", w.ID), zap.String("channel", w.Channel), zap.Int("attempt", w.Attempt))
 	sending, cancel := context.WithTimeoutCause(ctx, sendLimit, errors.New("no answer in time"))
 	defer cancel()
 	begin := func(ctx context.Context) (time.Time, error) {
-		permitted, err := s.cfg.Store.BeginAlertDelivery(ctx, w.ID, s.holder)
+		permitted, err := alerting.On(s.cfg.Store).BeginDelivery(ctx, w.ID, s.holder)
 		if err == nil && !permitted {
 			err = errCanceled
 		}
 		return asked.Add(lease - recordLimit), err
 	}
 	sent := s.send(sending, w, begin)
-	result := controldb.AlertResult{ID: w.ID, Holder: s.holder, By: s.cfg.Name, Outcome: controldb.AlertDelivered}
+	result := alerting.Result{ID: w.ID, Holder: s.holder, By: s.cfg.Name, Outcome: alerting.AlertDelivered}
 	switch {
 	case sent.err == nil:
 		log.Info("an alert was delivered", zap.Int64("alert_id", w.AlertID))
@@ -43,18 +43,18 @@ func (s *Service) attempt(ctx context.Context, w controldb.AlertWork, asked time
 		log.Info("an alert is not delivered: it was acknowledged, or is delivered by another process")
 		return
 	case ctx.Err() != nil && !sent.begun:
-		result.Outcome = controldb.AlertReturned
+		result.Outcome = alerting.AlertReturned
 	case sent.giveUp:
-		result.Outcome, result.Error = controldb.AlertGivenUp, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16)
+		result.Outcome, result.Error = alerting.AlertGivenUp, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16)
 		log.Warn("the delivery of an alert is given up", zap.Error(sent.err))
 	default:
-		result.Outcome, result.Error, result.RetryAfter = controldb.AlertFailed, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16), sent.retryAfter
+		result.Outcome, result.Error, result.RetryAfter = alerting.AlertFailed, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16), sent.retryAfter
 		log.Warn("an alert could not be delivered; it is tried again", zap.Error(sent.err))
 	}
 	// The result is recorded also when the process stops; otherwise the alert would be sent twice.
 	recording, stop := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 	defer stop()
-	if err := s.cfg.Store.EndAlertDelivery(recording, result); err != nil {
+	if err := alerting.On(s.cfg.Store).EndDelivery(recording, result); err != nil {
 		log.Warn("the result of a delivery could not be recorded; it may be delivered again", zap.Error(err))
 	}
 }
@@ -71,7 +71,7 @@ type sending struct {
 }
 
 // send sends a delivery to its channel.
-func (s *Service) send(ctx context.Context, w controldb.AlertWork, begin func(ctx context.Context) (time.Time, error)) (result sending) {
+func (s *Service) send(ctx context.Context, w alerting.Work, begin func(ctx context.Context) (time.Time, error)) (result sending) {
 	defer func() { // a defect in a runner must not end the agent
 		if r := recover(); r != nil {
 			result = sending{err: fmt.Errorf("the attempt panicked: %v", r), begun: true}
@@ -126,7 +126,7 @@ func (s *Service) send(ctx context.Context, w controldb.AlertWork, begin func(ct
 
 // prepare returns the attempt and the runner for a channel that is an action. Begin of the attempt
 // is not set.
-func (s *Service) prepare(ctx context.Context, w controldb.AlertWork, n notification) (targets.ActionAttempt, targets.ActionRunner, error) {
+func (s *Service) prepare(ctx context.Context, w alerting.Work, n notification) (targets.ActionAttempt, targets.ActionRunner, error) {
 	definition, err := decode(w.ChannelType, w.Definition)
 	if err != nil {
 		return targets.ActionAttempt{}, nil, err
@@ -166,7 +166,7 @@ func (s *Service) prepare(ctx context.Context, w controldb.AlertWork, n notifica
 }
 
 // variables returns the values of the templates of a channel.
-func (s *Service) variables(ctx context.Context, w controldb.AlertWork, params *parameters.Parameters) action.Variables {
+func (s *Service) variables(ctx context.Context, w alerting.Work, params *parameters.Parameters) action.Variables {
 	return func(name string) (action.Value, bool, error) {
 		switch name {
 		case action.NameIdempotencyKey:

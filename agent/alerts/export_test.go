@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -25,13 +25,13 @@ func (s *Service) SetSecret(secret func(ctx context.Context, name string) (actio
 }
 
 // Attempt carries out a delivery and records the result.
-func (s *Service) Attempt(ctx context.Context, w controldb.AlertWork, asked time.Time) {
+func (s *Service) Attempt(ctx context.Context, w alerting.Work, asked time.Time) {
 	s.attempt(ctx, w, asked)
 }
 
 // Send carries out a delivery without recording the result.
 func (s *Service) Send(
-	ctx context.Context, w controldb.AlertWork, begin func(ctx context.Context) (time.Time, error),
+	ctx context.Context, w alerting.Work, begin func(ctx context.Context) (time.Time, error),
 ) (begun bool, err error) {
 	sent := s.send(ctx, w, begin)
 	return sent.begun, sent.err
@@ -41,7 +41,7 @@ func (s *Service) Send(
 type Forms struct{ Payload, Subject, Text, HTML, Slack, Teams string }
 
 // FormsOf returns the forms of a delivery's notification.
-func (s *Service) FormsOf(w controldb.AlertWork) (f Forms, err error) {
+func (s *Service) FormsOf(w alerting.Work) (f Forms, err error) {
 	n := s.notification(w)
 	f.Subject, f.Text = n.subject(), n.text()
 	if f.Payload, err = n.payload(); err != nil {

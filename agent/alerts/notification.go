@@ -13,13 +13,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // notification is a delivery in the form that its receiver gets.
 type notification struct {
-	work controldb.AlertWork
+	work alerting.Work
 	// link is the page of the dashboard about the alert; empty without a dashboard.
 	link string
 	// command is a command line that shows more about the alert.
@@ -27,7 +27,7 @@ type notification struct {
 }
 
 // notification returns the notification of a delivery.
-func (s *Service) notification(w controldb.AlertWork) notification {
+func (s *Service) notification(w alerting.Work) notification {
 	n := notification{work: w, command: "jobagent alert list"}
 	path := "/alerts"
 	switch {

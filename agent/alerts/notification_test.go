@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 )
 
 // Names and messages are data in each form: HTML, mentions, bidirectional and control characters,
@@ -23,7 +24,7 @@ func TestForms(t *testing.T) {
 	defer store.Close()
 	s := alerts.New(alerts.Config{Store: store, Pages: "https://front.example/ui/main", Log: zap.NewNop()})
 	name := "<script>alert(1)</script> \u202egnp.exe\u0000 <!channel> *x* [y](http://evil)"
-	f, err := s.FormsOf(controldb.AlertWork{
+	f, err := s.FormsOf(alerting.Work{
 		ID: 1, NotificationID: uuid.New(), Kind: "Raised", Title: "Job '" + name + "' ended as Failed", Message: strings.Repeat(name+"\n", 200),
 		Occurrences: 3, LastAt: time.Unix(1_800_000_000, 0), CreatedAt: time.Unix(1_800_000_000, 0), AlertID: 7, Rule: name,
 		Condition: "RunEnded", Severity: "Critical", SubjectKind: "Job", Subject: name, JobName: name,

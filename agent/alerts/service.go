@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -141,7 +142,7 @@ func (s *Service) repeat(
 // evaluate makes evaluations until all ended runs are evaluated, and at least one.
 func (s *Service) evaluate(ctx context.Context) error {
 	for interval := leastApart; ; interval = 0 {
-		more, err := s.cfg.Store.EvaluateAlerts(ctx, interval)
+		more, err := alerting.On(s.cfg.Store).Evaluate(ctx, interval)
 		if err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func (s *Service) deliver(ctx context.Context, free chan struct{}, wg *sync.Wait
 			return nil // the end of an attempt wakes
 		}
 		asked := time.Now()
-		work, err := s.cfg.Store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{
+		work, err := alerting.On(s.cfg.Store).ClaimDeliveries(ctx, alerting.Claim{
 			Holder: s.holder, Types: s.types, Secrets: s.cfg.Secret != nil, Max: room, Lease: lease,
 		})
 		if err != nil {

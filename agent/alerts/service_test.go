@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -89,7 +90,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{env: testenv.Embedded(t, testenv.Options{}), receiver: newReceiver(t)}
 	f.store, f.name = f.env.Control(t)
-	require.NoError(t, f.store.AddAlertChannel(t.Context(), "hook", "Http", `{"url": "`+f.URL+`/", "allow_http": true}`, true))
+	require.NoError(t, alerting.On(f.store).AddChannel(t.Context(), "hook", "Http", `{"url": "`+f.URL+`/", "allow_http": true}`, true))
 	return f
 }
 
@@ -133,7 +134,7 @@ func (f *fixture) nobody(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	zero := 0
-	require.NoError(t, f.store.AddAlert(ctx, "nobody", controldb.AlertNoAgent, controldb.AlertChange{Seconds: &zero, Channels: &[]string{"hook"}}))
+	require.NoError(t, alerting.On(f.store).AddRule(ctx, "nobody", alerting.AlertNoAgent, alerting.Change{Seconds: &zero, Channels: &[]string{"hook"}}))
 	_, err := f.store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	_, err = f.store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: new("Http")})
@@ -143,19 +144,19 @@ func (f *fixture) nobody(t *testing.T) {
 }
 
 // state returns the only alert.
-func (f *fixture) alert(t *testing.T) controldb.Alert {
+func (f *fixture) alert(t *testing.T) alerting.Alert {
 	t.Helper()
-	list, err := f.store.Alerts(t.Context(), controldb.AlertFilter{})
+	list, err := alerting.On(f.store).Alerts(t.Context(), alerting.Filter{})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	return list[0]
 }
 
 // delivery waits until a delivery has a state.
-func (f *fixture) delivery(t *testing.T, state string) (d controldb.AlertDelivery) {
+func (f *fixture) delivery(t *testing.T, state string) (d alerting.Delivery) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		list, err := f.store.AlertDeliveries(t.Context(), controldb.AlertDeliveryFilter{Limit: 1})
+		list, err := alerting.On(f.store).Deliveries(t.Context(), alerting.DeliveryFilter{Limit: 1})
 		if err != nil || len(list) == 0 {
 			return false
 		}
@@ -183,7 +184,7 @@ func TestDeliversOnce(t *testing.T) {
 		require.Equal(t, "alert.raised", body["type"])
 		require.Equal(t, "No agent works, and work waits", body["title"])
 		require.Equal(t, "https://front.example/ui/main/alerts", body["link"])
-		require.Equal(t, controldb.AlertOpen, f.alert(t).State)
+		require.Equal(t, alerting.AlertOpen, f.alert(t).State)
 	})
 }
 
@@ -195,13 +196,13 @@ func TestNotAfterAcknowledgement(t *testing.T) {
 		f.nobody(t)
 		ctx := t.Context()
 		s := f.service(t)
-		_, err := f.store.EvaluateAlerts(ctx, 0)
+		_, err := alerting.On(f.store).Evaluate(ctx, 0)
 		require.NoError(t, err)
 		asked := time.Now()
-		work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
+		work, err := alerting.On(f.store).ClaimDeliveries(ctx, alerting.Claim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
 		require.NoError(t, err)
 		require.Len(t, work, 1)
-		require.NoError(t, f.store.AcknowledgeAlert(ctx, f.alert(t).ID, "mine"))
+		require.NoError(t, alerting.On(f.store).Acknowledge(ctx, f.alert(t).ID, "mine"))
 		s.Attempt(ctx, work[0], asked)
 		require.Empty(t, f.all())
 		d := f.delivery(t, "Canceled")
@@ -221,13 +222,13 @@ func TestDeliveredAgainAfterCrash(t *testing.T) {
 		f.nobody(t)
 		ctx := t.Context()
 		dead := f.service(t)
-		_, err := f.store.EvaluateAlerts(ctx, 0)
+		_, err := alerting.On(f.store).Evaluate(ctx, 0)
 		require.NoError(t, err)
-		work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: dead.Holder(), Types: dead.Types(), Max: 10, Lease: time.Second})
+		work, err := alerting.On(f.store).ClaimDeliveries(ctx, alerting.Claim{Holder: dead.Holder(), Types: dead.Types(), Max: 10, Lease: time.Second})
 		require.NoError(t, err)
 		require.Len(t, work, 1)
 		begun, err := dead.Send(ctx, work[0], func(ctx context.Context) (time.Time, error) {
-			permitted, err := f.store.BeginAlertDelivery(ctx, work[0].ID, dead.Holder())
+			permitted, err := alerting.On(f.store).BeginDelivery(ctx, work[0].ID, dead.Holder())
 			require.True(t, permitted)
 			return time.Now().Add(time.Minute), err
 		})
@@ -253,7 +254,7 @@ func TestAnswers(t *testing.T) {
 			}
 			return http.StatusGone
 		}
-		tests, err := f.store.TestAlert(t.Context(), "hook", "")
+		tests, err := alerting.On(f.store).Test(t.Context(), "hook", "")
 		require.NoError(t, err)
 		require.Len(t, tests, 1)
 		run(t, f.service(t))
@@ -277,7 +278,7 @@ func TestReceiverHangs(t *testing.T) {
 			}
 			return http.StatusOK
 		}
-		_, err := f.store.TestAlert(t.Context(), "hook", "")
+		_, err := alerting.On(f.store).Test(t.Context(), "hook", "")
 		require.NoError(t, err)
 		stop := run(t, f.service(t))
 		<-f.arrived
@@ -311,7 +312,7 @@ func TestWebhookAddresses(t *testing.T) {
 		} {
 			s.SetSecret(func(context.Context, string) (action.Value, error) { return c.address, nil })
 			for _, channelType := range []string{"Slack", "Teams"} {
-				begun, err := s.Send(t.Context(), controldb.AlertWork{ChannelType: channelType, Definition: c.definition, Kind: "Test", Title: "t"},
+				begun, err := s.Send(t.Context(), alerting.Work{ChannelType: channelType, Definition: c.definition, Kind: "Test", Title: "t"},
 					func(context.Context) (time.Time, error) { return time.Now().Add(time.Minute), nil })
 				require.Error(t, err, name)
 				require.ErrorContains(t, err, c.want, name)
@@ -328,11 +329,11 @@ func TestSecretsAreLeftToOthers(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		require.NoError(t, f.store.AddAlertChannel(ctx, "slack", "Slack", `{"url": "$(secret.HOOK)", "allow_http": true}`, true))
-		_, err := f.store.TestAlert(ctx, "slack", "")
+		require.NoError(t, alerting.On(f.store).AddChannel(ctx, "slack", "Slack", `{"url": "$(secret.HOOK)", "allow_http": true}`, true))
+		_, err := alerting.On(f.store).Test(ctx, "slack", "")
 		require.NoError(t, err)
 		s := f.service(t)
-		work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
+		work, err := alerting.On(f.store).ClaimDeliveries(ctx, alerting.Claim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
 		require.NoError(t, err)
 		require.Empty(t, work)
 		s.SetSecret(func(_ context.Context, name string) (action.Value, error) {

@@ -15,8 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -503,14 +506,14 @@ func TestComplete(t *testing.T) {
 		path := base + "/jobs/" + segment(name) + "/start"
 		require.Contains(t, b.get(path).Body, "calls an HTTP endpoint")
 		run := runOf(t, b.post(path, b.form(path)))
-		var waits controldb.Callback
+		var waits callbacks.Callback
 		require.Eventually(t, func() bool {
-			list, err := f.Store.Callbacks(t.Context(), run)
+			list, err := callbacks.On(f.Store).OfRun(t.Context(), run)
 			require.NoError(t, err)
 			if len(list) > 0 {
 				waits = list[0]
 			}
-			return waits.State == controldb.CallbackWaiting
+			return waits.State == callbacks.CallbackWaiting
 		}, 20*time.Second, 20*time.Millisecond)
 		path = fmt.Sprintf("%s/callbacks/%s/%d/%s/complete", base, run, waits.StepID, waits.Target)
 		a := b.get(path)
@@ -521,7 +524,7 @@ func TestComplete(t *testing.T) {
 		list, err := f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Equal(t, want, list[0].Lifecycle)
-		done, err := f.Store.Callbacks(t.Context(), run)
+		done, err := callbacks.On(f.Store).OfRun(t.Context(), run)
 		require.NoError(t, err)
 		require.Equal(t, "by <me>", done[0].Message)
 		require.Equal(t, "operator-token", done[0].ReceivedBy)
@@ -534,15 +537,15 @@ func TestAcknowledge(t *testing.T) {
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1")
 	lifecycles := string(jobs.Succeeded)
-	require.NoError(t, f.Store.AddAlert(t.Context(), "web ended", controldb.AlertRunEnded, controldb.AlertChange{JobName: &name, Lifecycles: &lifecycles}))
+	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), "web ended", alerting.AlertRunEnded, alerting.Change{JobName: &name, Lifecycles: &lifecycles}))
 	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
-	var list []controldb.Alert
+	var list []alerting.Alert
 	require.Eventually(t, func() bool { // another test may evaluate the rules just now
-		_, err := f.Store.EvaluateAlerts(t.Context(), 0)
+		_, err := alerting.On(f.Store).Evaluate(t.Context(), 0)
 		require.NoError(t, err)
-		list, err = f.Store.Alerts(t.Context(), controldb.AlertFilter{Rule: "web ended"})
+		list, err = alerting.On(f.Store).Alerts(t.Context(), alerting.Filter{Rule: "web ended"})
 		require.NoError(t, err)
 		return len(list) > 0
 	}, 30*time.Second, 50*time.Millisecond)
@@ -550,9 +553,9 @@ func TestAcknowledge(t *testing.T) {
 	path := fmt.Sprintf("%s/alerts/%d/acknowledge", base, list[0].ID)
 	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(path).Status)
 	require.Equal(t, http.StatusSeeOther, b.post(path, b.form(path, "note", "on it")).Status)
-	list, err = f.Store.Alerts(t.Context(), controldb.AlertFilter{ID: list[0].ID})
+	list, err = alerting.On(f.Store).Alerts(t.Context(), alerting.Filter{ID: list[0].ID})
 	require.NoError(t, err)
-	require.Equal(t, []any{controldb.AlertAcknowledged, "operator-token", "on it"}, []any{list[0].State, list[0].AcknowledgedBy, list[0].AcknowledgeNote})
+	require.Equal(t, []any{alerting.AlertAcknowledged, "operator-token", "on it"}, []any{list[0].State, list[0].AcknowledgedBy, list[0].AcknowledgeNote})
 	require.Contains(t, b.get(path).Body, "operator-token acknowledged it")
 	a := as(t, f, "reader").get(base + "/alerts")
 	require.Equal(t, http.StatusOK, a.Status)
@@ -568,13 +571,13 @@ func TestDatabases(t *testing.T) {
 	id := targets.TargetID("moved.example", "<i>x")
 	at := base + "/databases/" + id.String()
 	require.Equal(t, http.StatusNotFound, b.get(at+"/pause").Status, "no run has it")
-	require.NoError(t, f.Store.PauseTarget(t.Context(), controldb.TargetPause{Target: id, Server: "moved.example", Database: "<i>x"}))
+	require.NoError(t, holds.On(f.Store).SetPause(t.Context(), holds.Pause{Target: id, Server: "moved.example", Database: "<i>x"}))
 	require.Contains(t, b.get(at+"/pause").Body, "It is paused by")
 	a := b.post(at+"/pause", b.form(at+"/pause", "reason", "moves <b>", "until", "2999-01-01 08:00"))
 	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
 	require.Equal(t, base+"/windows", a.Header.Get("Location"), "it has no page of its own")
 	require.Contains(t, b.get(base+"/windows").Body, "moves &lt;b&gt;")
-	p, err := f.Store.TargetPause(t.Context(), id)
+	p, err := holds.On(f.Store).Pause(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "moves <b>", p.Reason)
 	require.Equal(t, "operator-token", p.By)
@@ -585,7 +588,7 @@ func TestDatabases(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(at+"/pause").Status)
 	require.Contains(t, b.get(at+"/resume").Body, "moves &lt;b&gt;")
 	require.Equal(t, http.StatusSeeOther, b.post(at+"/resume", b.form(at+"/resume")).Status)
-	_, err = f.Store.TargetPause(t.Context(), id)
+	_, err = holds.On(f.Store).Pause(t.Context(), id)
 	require.ErrorIs(t, err, dberror.ErrTargetNotPaused)
 
 	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -47,7 +48,7 @@ func TestDriftPages(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := f.Store.RegisterTargets(t.Context())
 		require.NoError(t, err)
-		list, err := f.Store.SameSchemas(t.Context(), controldb.DriftFilter{Job: name}, 10)
+		list, err := drifts.On(f.Store).SameSchemas(t.Context(), drifts.Filter{Job: name}, 10)
 		require.NoError(t, err)
 		n := 0
 		for _, one := range list {
@@ -63,7 +64,7 @@ func TestDriftPages(t *testing.T) {
 	require.Equal(t, http.StatusOK, reader.get(base+"/drift").Status)
 	require.Equal(t, http.StatusNotFound, reader.get(base+"/jobs/none/drift").Status)
 
-	states, err := f.Store.DriftHistory(t.Context(), controldb.DriftFilter{Job: name, Current: true, Limit: 1})
+	states, err := drifts.On(f.Store).History(t.Context(), drifts.Filter{Job: name, Current: true, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, states, 1)
 	database := base + "/databases/" + states[0].Target.String()
@@ -80,9 +81,9 @@ func TestDriftPages(t *testing.T) {
 	a := b.post(path, b.form(path, "name", baseline))
 	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
 	require.Equal(t, base+"/drift#baselines", a.Header.Get("Location"))
-	set, err := f.Store.DriftBaseline(t.Context(), baseline)
+	set, err := drifts.On(f.Store).Baseline(t.Context(), baseline)
 	require.NoError(t, err)
-	require.True(t, slices.ContainsFunc(set, func(one controldb.DriftBaseline) bool { return one.Short() == states[0].Short() }))
+	require.True(t, slices.ContainsFunc(set, func(one drifts.Baseline) bool { return one.Short() == states[0].Short() }))
 	shown = reader.get(at + "/drift")
 	require.Contains(t, shown.Body, "baseline <bdi>web &lt;i&gt; 7</bdi>")
 
@@ -102,7 +103,7 @@ func TestDriftPages(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, reader.get(path).Status)
 	require.Contains(t, b.get(path).Body, "Steps that name it fail from then on.")
 	require.Equal(t, http.StatusSeeOther, b.post(path, b.form(path)).Status)
-	_, err = f.Store.DriftBaseline(t.Context(), baseline)
+	_, err = drifts.On(f.Store).Baseline(t.Context(), baseline)
 	require.ErrorIs(t, err, dberror.ErrBaselineNotFound)
 	require.Equal(t, http.StatusNotFound, b.get(path).Status)
 }

@@ -11,8 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -224,7 +227,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"calendar", "none such", "", "none such"}},
 			shown: []string{"EXECUTE jobs.sp_set_target_window", "zone: Europe/Berlin"},
 			check: func(t *testing.T, f *front.Front) {
-				w, err := f.Store.TargetWindow(t.Context(), "form window")
+				w, err := holds.On(f.Store).Window(t.Context(), "form window")
 				require.NoError(t, err)
 				require.Equal(t, "Europe/Berlin", w.Zone)
 				require.Equal(t, "form holidays", w.Blackouts)
@@ -244,7 +247,7 @@ func TestForms(t *testing.T) {
 			check: func(t *testing.T, f *front.Front) {
 				require.Contains(t, as(t, f, "author").get(base+"/jobs/formed/add-trigger").Body, "After the jobs")
 				require.Contains(t, as(t, f, "author").get(base+"/jobs/formed/add-step").Body, "After the steps")
-				found, err := f.Store.JobTrigger(t.Context(), "formed", "after j1")
+				found, err := triggers.On(f.Store).Get(t.Context(), "formed", "after j1")
 				require.NoError(t, err)
 				require.False(t, found.Enabled)
 				require.Equal(t, "Finished", found.RunWhen)
@@ -304,7 +307,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"seconds", "1", "seconds", "at least 60"}},
 			shown: []string{"EXECUTE jobs.sp_update_alert", "enabled: false"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.AlertRules(t.Context(), "form rule")
+				list, err := alerting.On(f.Store).Rules(t.Context(), "form rule")
 				require.NoError(t, err)
 				require.Equal(t, 3600, list[0].Seconds)
 				require.False(t, list[0].Enabled)
@@ -325,7 +328,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"definition", `{"url": 1}`, "", "$.url: want a text"}, {"definition", "[]", "definition", "want a mapping"}},
 			shown: []string{"EXECUTE jobs.sp_update_alert_channel", "enabled: false"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.AlertChannels(t.Context(), "form channel")
+				list, err := alerting.On(f.Store).Channels(t.Context(), "form channel")
 				require.NoError(t, err)
 				require.Equal(t, "Slack", list[0].Type, "the type stays")
 				require.False(t, list[0].Enabled)
@@ -402,8 +405,8 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Store.AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
-	require.NoError(t, f.Store.AddAlert(t.Context(), name, controldb.AlertScheduleFaulted, controldb.AlertChange{}))
-	require.NoError(t, f.Store.AddAlertChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
+	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), name, alerting.AlertScheduleFaulted, alerting.Change{}))
+	require.NoError(t, alerting.On(f.Store).AddChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
 	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
 	require.NoError(t, err)
 	ann, bob := as(t, f, "author"), as(t, f, "admin")

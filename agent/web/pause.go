@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/identity"
 )
 
 const (
@@ -20,12 +21,12 @@ const (
 type pauseReader struct {
 	mu    sync.Mutex // held during a read
 	at    time.Time  // of the last read; zero: none
-	known controldb.Identity
+	known identity.Identity
 }
 
 // read returns the identity of a control database, at most pauseKept old. If the read fails, it
 // returns the one before: the page itself says that the control database is away.
-func (p *pauseReader) read(ctx context.Context, store *controldb.Store, now time.Time) controldb.Identity {
+func (p *pauseReader) read(ctx context.Context, store *controldb.Store, now time.Time) identity.Identity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.at.IsZero() && now.Sub(p.at) < pauseKept {
@@ -34,7 +35,7 @@ func (p *pauseReader) read(ctx context.Context, store *controldb.Store, now time
 	ctx, cancel := context.WithTimeout(ctx, pauseTime)
 	defer cancel()
 	p.at = now
-	if i, err := store.Identity(ctx); err == nil {
+	if i, err := identity.On(store).Read(ctx); err == nil {
 		p.known = i
 	}
 	return p.known

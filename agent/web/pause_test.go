@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -19,8 +20,10 @@ func TestPauseOnEachPage(t *testing.T) {
 	before := b.get("/ui/s2~twin/jobs")
 	require.Equal(t, http.StatusOK, before.Status)
 	require.NotContains(t, before.Body, `id="paused"`)
-	require.NoError(t, f.Store.Pause(t.Context(), "until <Monday>"))
-	defer func() { require.NoError(t, f.Store.Resume(context.WithoutCancel(t.Context()), time.Time{})) }()
+	require.NoError(t, identity.On(f.Store).Pause(t.Context(), "until <Monday>"))
+	defer func() {
+		require.NoError(t, identity.On(f.Store).Resume(context.WithoutCancel(t.Context()), time.Time{}))
+	}()
 	for _, path := range []string{"/", "/runs", "/jobs", "/groups", "/schedules", "/agents", "/limits", "/alerts"} {
 		a := b.get("/ui/s1~twin" + path)
 		require.Equal(t, http.StatusOK, a.Status, path)

@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/agent/web/session"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
 // problem is an error that a page tells.
@@ -85,7 +85,7 @@ func missing(err error) string {
 	for _, one := range []error{
 		dberror.ErrJobNotFound, dberror.ErrStepNotFound, dberror.ErrGroupNotFound, dberror.ErrExecutionNotFound,
 		dberror.ErrScheduleNotFound, dberror.ErrCallbackNotFound, dberror.ErrAlertNotFound, dberror.ErrBackfillNotFound,
-		dberror.ErrCalendarNotFound, dberror.ErrMemberNotFound, controldb.ErrRolloutNotFound, dberror.ErrBaselineNotFound,
+		dberror.ErrCalendarNotFound, dberror.ErrMemberNotFound, rollouts.ErrNotFound, dberror.ErrBaselineNotFound,
 		dberror.ErrTargetWindowNotFound, dberror.ErrTriggerNotFound, dberror.ErrQuestionNotFound,
 	} {
 		if errors.Is(err, one) {

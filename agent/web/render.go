@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/agent/web/session"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/identity"
 )
 
 // set is a set of pages with its parsed templates.
@@ -40,11 +40,11 @@ type frame struct {
 	View          *page.View    //
 	Body          template.HTML // the rendered template of the page
 	Notice        string
-	Refused       bool               // the notice says what is wrong with a form
-	Pause         controldb.Identity // whether the control database is paused
-	Session       *session.Session   // nil before signing in
-	Database      string             // the name in paths
-	Databases     []page.Link        // of the person, if there are several
+	Refused       bool              // the notice says what is wrong with a form
+	Pause         identity.Identity // whether the control database is paused
+	Session       *session.Session  // nil before signing in
+	Database      string            // the name in paths
+	Databases     []page.Link       // of the person, if there are several
 	Nav           []navigation
 	Actions       []page.Link // that the viewer may do
 	Home, Prefix  string

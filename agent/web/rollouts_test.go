@@ -11,18 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
 // rolloutState waits until a roll-out has a state.
-func rolloutState(t *testing.T, f *front.Front, id uuid.UUID, state controldb.RolloutState) {
+func rolloutState(t *testing.T, f *front.Front, id uuid.UUID, state rollouts.State) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		r, err := f.Store.Rollout(t.Context(), id)
+		r, err := rollouts.On(f.Store).Get(t.Context(), id)
 		if err != nil || r.State != state {
 			return false
 		}
-		if state != controldb.RolloutAborted { // a pass ends its run a moment later
+		if state != rollouts.Aborted { // a pass ends its run a moment later
 			return true
 		}
 		run, err := f.Store.Run(t.Context(), id)
@@ -40,7 +41,7 @@ func TestRolloutPages(t *testing.T) {
  {"name": "canary <1>", "targets": 1, "approval": true, "bake_seconds": 3600, "max_failed": "50%"}, {"name": "rest", "targets": "rest"}]}`, nil))
 	run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: name, Hold: true})
 	require.NoError(t, err)
-	rolloutState(t, f, run, controldb.RolloutPaused)
+	rolloutState(t, f, run, rollouts.Paused)
 	path := base + "/rollouts/" + run.String()
 
 	reader, b := as(t, f, "reader"), as(t, f, "operator")
@@ -69,16 +70,16 @@ func TestRolloutPages(t *testing.T) {
 		require.Equal(t, path, a.Header.Get("Location"))
 	}
 	do("resume")
-	rolloutState(t, f, run, controldb.RolloutWaiting)
+	rolloutState(t, f, run, rollouts.Waiting)
 	require.Contains(t, b.get(path).Body, `data-phase="active going waiting"`)
 	do("reject", "reason", "not today")
-	rolloutState(t, f, run, controldb.RolloutPaused)
+	rolloutState(t, f, run, rollouts.Paused)
 	require.Contains(t, b.get(path).Body, "not today")
 	do("resume")
-	rolloutState(t, f, run, controldb.RolloutWaiting)
+	rolloutState(t, f, run, rollouts.Waiting)
 	do("approve", "wave", "canary <1>", "note", "go") // a browser unescapes the name
-	rolloutState(t, f, run, controldb.RolloutBaking)
-	waves, err := f.Store.RolloutWaves(t.Context(), run)
+	rolloutState(t, f, run, rollouts.Baking)
+	waves, err := rollouts.On(f.Store).Waves(t.Context(), run)
 	require.NoError(t, err)
 	require.Equal(t, "go", waves[0].ApprovalComment)
 	require.Contains(t, reader.get(base+"/runs/"+waves[0].Run.String()).Body, `href="`+path+`"`, "the run of a wave leads to it")
@@ -86,7 +87,7 @@ func TestRolloutPages(t *testing.T) {
 	wrong := b.post(path+"/extend", b.form(path+"/extend", "minutes", "0"))
 	require.Equal(t, http.StatusUnprocessableEntity, wrong.Status)
 	require.Contains(t, wrong.Body, "Type a number of minutes")
-	later, err := f.Store.RolloutWaves(t.Context(), run)
+	later, err := rollouts.On(f.Store).Waves(t.Context(), run)
 	require.NoError(t, err)
 	require.Equal(t, 5*time.Minute, later[0].BakeUntil.Sub(waves[0].BakeUntil))
 	do("pause", "reason", "lunch")
@@ -96,7 +97,7 @@ func TestRolloutPages(t *testing.T) {
 	require.Contains(t, late.Body, "it has no deadline")
 	do("skip", "wave", "rest")
 	do("abort", "reason", "enough")
-	rolloutState(t, f, run, controldb.RolloutAborted)
+	rolloutState(t, f, run, rollouts.Aborted)
 	require.Contains(t, b.get(path).Body, `data-phase="ended"`)
 	again := b.post(path+"/pause", b.form(path+"/pause"))
 	require.Equal(t, http.StatusConflict, again.Status, "it has ended")
@@ -107,13 +108,13 @@ func TestRolloutPages(t *testing.T) {
 	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: failing}); err != nil {
 		t.Fatal(err)
 	}
-	rolloutState(t, f, run, controldb.RolloutStopped)
+	rolloutState(t, f, run, rollouts.Stopped)
 	path = base + "/rollouts/" + run.String()
 	require.Contains(t, b.get(path).Body, "Gate failed")
 	do("retry")
-	rolloutState(t, f, run, controldb.RolloutStopped)
+	rolloutState(t, f, run, rollouts.Stopped)
 	do("abort")
-	rolloutState(t, f, run, controldb.RolloutAborted)
+	rolloutState(t, f, run, rollouts.Aborted)
 
 	// A wave whose targets fail their preflight does not start.
 	plan := `{"waves": [{"name": "all", "targets": "rest"}], "preflight": "leave_out", "preflight_options": {"rights": ["NOTHING"]}}`
@@ -121,16 +122,16 @@ func TestRolloutPages(t *testing.T) {
 	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: failing}); err != nil {
 		t.Fatal(err)
 	}
-	rolloutState(t, f, run, controldb.RolloutStopped)
+	rolloutState(t, f, run, rollouts.Stopped)
 	path = base + "/rollouts/" + run.String()
-	waves, err = f.Store.RolloutWaves(t.Context(), run)
+	waves, err = rollouts.On(f.Store).Waves(t.Context(), run)
 	require.NoError(t, err)
 	for _, text := range []string{"2 of 2 failed it", base + "/runs/" + waves[0].PreflightRun.String(), "targets are left out", "none of its 2 targets passed the preflight"} {
 		require.Contains(t, b.get(path).Body, text)
 	}
 	require.Contains(t, b.get(base+"/runs/"+waves[0].PreflightRun.String()).Body, "the login lacks NOTHING")
 	do("abort")
-	rolloutState(t, f, run, controldb.RolloutAborted)
+	rolloutState(t, f, run, rollouts.Aborted)
 
 	// What the probe of a wave returned on its targets.
 	plan = `{"waves": [{"name": "all", "targets": "rest", "probe_job": "` + job2(t, f, "SELECT 4321 AS n;") + `", "probe_max_value": 5000}]}`
@@ -139,7 +140,7 @@ func TestRolloutPages(t *testing.T) {
 	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: probed}); err != nil {
 		t.Fatal(err)
 	}
-	rolloutState(t, f, run, controldb.RolloutSucceeded)
+	rolloutState(t, f, run, rollouts.Succeeded)
 	body := b.get(base + "/rollouts/" + run.String()).Body
 	require.Contains(t, body, "Values of the probe")
 	require.Equal(t, 2, strings.Count(body, `<td class="num">4321</td><td class="num">1</td>`), body)
@@ -157,8 +158,8 @@ func TestUndoOfARollout(t *testing.T) {
 	require.NoError(t, err)
 	path := base + "/rollouts/" + run.String()
 	reader, b := as(t, f, "reader"), as(t, f, "operator")
-	rolloutState(t, f, run, controldb.RolloutSucceeded)
-	done, err := f.Store.Rollout(t.Context(), run)
+	rolloutState(t, f, run, rollouts.Succeeded)
+	done, err := rollouts.On(f.Store).Get(t.Context(), run)
 	require.NoError(t, err)
 	require.NotContains(t, reader.get(path).Body, path+"/undo")
 	require.Equal(t, http.StatusForbidden, reader.get(path+"/undo").Status)
@@ -174,14 +175,14 @@ func TestUndoOfARollout(t *testing.T) {
 	undone, err := uuid.Parse(a.Header.Get("Location")[len(base+"/rollouts/"):])
 	require.NoError(t, err)
 	require.Equal(t, a.Header.Get("Location"), b.post(path+"/undo", form).Header.Get("Location"))
-	rolloutState(t, f, undone, controldb.RolloutPaused)
-	of, err := f.Store.Rollout(t.Context(), undone)
+	rolloutState(t, f, undone, rollouts.Paused)
+	of, err := rollouts.On(f.Store).Get(t.Context(), undone)
 	require.NoError(t, err)
 	require.Equal(t, run, of.UndoOf)
 	require.Equal(t, undo, of.JobName)
 	require.NotContains(t, b.get(base+"/rollouts/"+undone.String()).Body, "/undo\"", "an undo has no undo of its own")
-	require.NoError(t, f.Store.AbortRollout(t.Context(), undone, ""))
-	rolloutState(t, f, undone, controldb.RolloutAborted)
+	require.NoError(t, rollouts.On(f.Store).Abort(t.Context(), undone, ""))
+	rolloutState(t, f, undone, rollouts.Aborted)
 
 	// A state that no target has is refused beside its field, and so is a plan without a job.
 	wrong := b.post(path+"/undo", b.form(path+"/undo", "only", "Failed"))
@@ -189,7 +190,7 @@ func TestUndoOfARollout(t *testing.T) {
 	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
 	run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: name})
 	require.NoError(t, err)
-	rolloutState(t, f, run, controldb.RolloutSucceeded)
+	rolloutState(t, f, run, rollouts.Succeeded)
 	path = base + "/rollouts/" + run.String()
 	without := b.post(path+"/undo", b.form(path+"/undo"))
 	require.Equal(t, http.StatusConflict, without.Status, without.Body)

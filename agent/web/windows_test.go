@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -22,11 +24,11 @@ func TestWindowsPage(t *testing.T) {
 	const path = base + "/windows"
 	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 	require.NoError(t, f.Store.AddCalendar(t.Context(), "windows <page>", fmt.Sprintf(`{"timeZone": "UTC", "dates": ["%s/%s"]}`, day(-1), day(2))))
-	for _, w := range []controldb.TargetWindow{
+	for _, w := range []holds.Window{
 		{Name: "web <in>", TagFilter: "page = '<x>'", Calendar: "windows <page>"},
 		{Name: "web out", TagFilter: "page = '<x>'", Blackouts: "windows <page>", Zone: "Europe/Berlin", ZoneTag: "zone"},
 	} {
-		require.NoError(t, f.Store.SetTargetWindow(t.Context(), w))
+		require.NoError(t, holds.On(f.Store).SetWindow(t.Context(), w))
 	}
 	reader, operator, author := as(t, f, "reader"), as(t, f, "operator"), as(t, f, "author")
 	shown := reader.get(path)
@@ -50,7 +52,7 @@ func TestWindowsPage(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
 	require.Equal(t, path+"#pauses", a.Header.Get("Location"))
 	id := targets.TargetID("paused.example", "web <d>")
-	p, err := f.Store.TargetPause(t.Context(), id)
+	p, err := holds.On(f.Store).Pause(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, time.Date(2999, 2, 3, 4, 5, 0, 0, time.UTC), p.Until)
 	shown = operator.get(path)
@@ -84,7 +86,7 @@ func TestTriggersPage(t *testing.T) {
 	}
 	add := func(job, name string, upstreams ...string) {
 		t.Helper()
-		require.NoError(t, f.Store.AddJobTrigger(t.Context(), controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: upstreams}))
+		require.NoError(t, triggers.On(f.Store).Add(t.Context(), triggers.Spec{JobName: job, Name: name, Upstreams: upstreams}))
 	}
 	add("graph b", "after <a>", "graph <a>")
 	add("graph c", "both", "graph <a>", "graph b")
@@ -103,5 +105,5 @@ func TestTriggersPage(t *testing.T) {
 	require.Contains(t, author.get(remove).Body, "does not start any more after graph &lt;a&gt; succeeded")
 	require.Equal(t, http.StatusSeeOther, author.post(remove, author.form(remove)).Status)
 	require.Equal(t, http.StatusNotFound, author.get(remove).Status)
-	require.NoError(t, f.Store.DeleteJobTrigger(t.Context(), "graph c", "both"))
+	require.NoError(t, triggers.On(f.Store).Delete(t.Context(), "graph c", "both"))
 }

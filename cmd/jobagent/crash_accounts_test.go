@@ -27,6 +27,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -384,7 +386,7 @@ func (c *accountCrash) startRun(store *controldb.Store) {
 // operation is left.
 func (c *accountCrash) audit(store *controldb.Store, i int) {
 	t, ctx := c.t, c.t.Context()
-	account, err := store.JobAgent(ctx)
+	agent, err := account.On(store).Read(ctx)
 	require.NoError(t, err)
 	limits, err := store.Limits(ctx)
 	require.NoError(t, err)
@@ -397,20 +399,20 @@ func (c *accountCrash) audit(store *controldb.Store, i int) {
     (SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL);`).Scan(&inProgress, &failed, &active, &terms))
 	require.Zero(t, inProgress, "operations in progress")
 	require.Zero(t, failed, "failed operations")
-	switch account.State {
-	case controldb.AgentReady:
+	switch agent.State {
+	case account.AgentReady:
 		require.Len(t, limits, 1)
-		require.Equal(t, account.Capacity, limits[0].Max)
-	case controldb.AgentDeleted:
+		require.Equal(t, agent.Capacity, limits[0].Max)
+	case account.AgentDeleted:
 		require.Empty(t, limits)
 		require.Zero(t, active, "active runs of a deleted account")
 		require.Zero(t, terms, "terms of a deleted account")
 	default:
-		t.Errorf("the account of %s is %s", accountDatabase(i), account.State)
+		t.Errorf("the account of %s is %s", accountDatabase(i), agent.State)
 	}
-	require.NoError(t, store.Verify(ctx))
+	require.NoError(t, installed.On(store).Verify(ctx))
 	found, err := invariant.Find(ctx, db, false)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	t.Logf("%s: %s %s", accountDatabase(i), account.State, account.Name)
+	t.Logf("%s: %s %s", accountDatabase(i), agent.State, agent.Name)
 }

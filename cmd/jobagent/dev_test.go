@@ -26,6 +26,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -151,7 +152,7 @@ func externalServer(t *testing.T) *devProcess {
 	p.create(t, master, p.prefix+embedded.ControlDatabase)
 	installer, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(embedded.ControlDatabase)})
 	require.NoError(t, err)
-	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
+	require.NoError(t, errors.Join(deploy.On(installer).Install(t.Context()), installer.Close()))
 	setSnapshot(t, master, p.prefix+embedded.ControlDatabase) // the server's model may have enabled it
 	return p
 }

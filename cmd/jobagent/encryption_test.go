@@ -19,7 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	clidoctor "github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -27,7 +27,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/mitm"
@@ -225,20 +225,20 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 		var all []output.Finding
 		require.NoError(t, json.Unmarshal([]byte(stdout.String()), &all), stderr.String())
 		for _, f := range all {
-			if f.Code == doctor.CodeEncryption {
+			if f.Code == clidoctor.CodeEncryption {
 				list = append(list, f)
 			}
 		}
 		return list
 	}
 	pinned := server.DSN(embedded.ControlDatabase)
-	require.Equal(t, []output.Finding{{Code: doctor.CodeEncryption, Severity: controldb.SeverityOK,
+	require.Equal(t, []output.Finding{{Code: clidoctor.CodeEncryption, Severity: doctor.SeverityOK,
 		Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
 	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.Certificate),
 		"TrustServerCertificate=true", 1)
 	var found []string
 	for _, f := range findings("--dsn", trusting, "--config", path) {
-		require.Equal(t, controldb.SeverityWarning, f.Severity)
+		require.Equal(t, doctor.SeverityWarning, f.Severity)
 		require.NotEmpty(t, f.Command)
 		found = append(found, f.Found)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -142,7 +143,7 @@ func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 	store, err := controldb.Open(t.Context(), controldb.Config{DSN: u.String()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	sections, err := controldb.Grants(controldb.GrantRequest{Login: "low agent", Role: "jobs_agent"})
+	sections, err := deploy.Grants(deploy.GrantRequest{Login: "low agent", Role: "jobs_agent"})
 	require.NoError(t, err)
 	for _, s := range sections {
 		_, err := db.ExecContext(t.Context(), strings.ReplaceAll(s.SQL, "<password>", password))

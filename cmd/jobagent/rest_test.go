@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/testenv/npm"
 )
 
@@ -184,10 +185,10 @@ func TestActionsNameTheFront(t *testing.T) {
 			store, err := controldb.New(settings)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
-			require.NoError(t, store.SetSAPProvider(t.Context(), "p", "provider", ""))
-			_, err = store.CreateSAPJob(t.Context(), controldb.SAPProvider(), controldb.SAPWrite{By: "tester"}, controldb.SAPJobSpec{
+			require.NoError(t, sap.On(store).SetProvider(t.Context(), "p", "provider", ""))
+			_, err = sap.On(store).CreateJob(t.Context(), sap.Provider(), sap.Write{By: "tester"}, sap.JobSpec{
 				Name: "report", Action: endpoint.URL + "/report", Method: http.MethodPost, Active: true, AllowHTTP: true,
-				Schedules: []controldb.SAPScheduleSpec{{Mode: controldb.SAPTime, Spec: `{"time":"now"}`, Active: true}},
+				Schedules: []sap.ScheduleSpec{{Mode: sap.Time, Spec: `{"time":"now"}`, Active: true}},
 			})
 			require.NoError(t, err)
 			h := <-headers

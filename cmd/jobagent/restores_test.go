@@ -29,6 +29,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 	"github.com/jobagent/jobagent/testenv/sim"
@@ -298,10 +300,10 @@ func (r *restores) restore(kind string, b *controlBackup) {
 	thaw()
 	switch kind {
 	case forgotten:
-		var i controldb.Identity
+		var i identity.Identity
 		eventually(t, restoreTime, "the control database pauses itself", func() (paused bool) {
 			var err error
-			i, err = r.store.Identity(t.Context())
+			i, err = identity.On(r.store).Read(t.Context())
 			return err == nil && i.Paused()
 		})
 		require.Contains(t, i.PauseReason, "recovery fork")
@@ -321,7 +323,7 @@ func (r *restores) restore(kind string, b *controlBackup) {
 		var version int
 		eventually(t, restoreTime, "the server answers", func() (ok bool) { // pooled connections ended with the server before
 			var err error
-			version, err = r.store.SchemaVersion(t.Context())
+			version, err = installed.On(r.store).Version(t.Context())
 			return err == nil
 		})
 		if version <= earlier.Version28 {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -136,7 +137,7 @@ func systemdControl(t *testing.T, server *devProcess) *controldb.Store {
 		server.create(t, master, name)
 	}
 	store := server.storeOf(t, "jobs_production")
-	require.NoError(t, store.Install(t.Context()))
+	require.NoError(t, deploy.On(store).Install(t.Context()))
 	databases := map[string][]string{"jobagent": {"jobs_production"}, "jobagent_front": {"jobs_production"}, "jobuser": {"tenant"}}
 	for login, role := range map[string]string{"jobagent": "jobs_agent", "jobagent_front": "jobs_front", "jobuser": "target"} {
 		text := runOut(t, "db", "grants", "--login", login, "--role", role)

@@ -84,3 +84,9 @@ func TestTranslate(t *testing.T) {
 	both := mssqldb.Error{Number: 3902, Message: "no transaction", All: []mssqldb.Error{{Number: 50201, Message: "ended"}, {Number: 3902}}}
 	require.ErrorIs(t, Translate("x", both), ErrTermEnded)
 }
+
+func TestSchemaVersionErrorSaysWhatToDo(t *testing.T) {
+	version := &SchemaVersionError{Have: 1, Want: 2}
+	require.ErrorIs(t, version, ErrSchemaVersion)
+	require.Contains(t, version.Error(), "jobagent db migrate")
+}

@@ -33,7 +33,7 @@ var (
 	// ErrNoRole means that the login has no role of jobagent in the control database.
 	ErrNoRole = errors.New("no role in the control database")
 	// ErrSchemaVersion means that the installed schema is not one with which this program works.
-	// The error of a check is a *controldb.SchemaVersionError.
+	// The error of a check is a *dberror.SchemaVersionError.
 	ErrSchemaVersion = errors.New("the control schema is of another version")
 )
 
@@ -249,4 +249,19 @@ func IsTransient(err error) bool {
 	}
 	class := mssql.ClassifyNumber(e.Number).Class
 	return class == targets.ClassTransient || class == targets.ClassDeadlock
+}
+
+// NumLockTimeout is SQL Server's error when SET LOCK_TIMEOUT has passed
+// (https://learn.microsoft.com/sql/t-sql/statements/set-lock-timeout-transact-sql).
+const NumLockTimeout = 1222
+
+// IsDenied reports whether an error of the server means a missing permission: 229 and 230 on an
+// object or a column, 262 in the database, 297 and 300 on the server, 371 in Azure SQL Database,
+// 6004 and 15247 in general.
+func IsDenied(number int32) bool {
+	switch number {
+	case 229, 230, 262, 297, 300, 371, 6004, 15247:
+		return true
+	}
+	return false
 }

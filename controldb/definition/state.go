@@ -14,6 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
@@ -34,10 +37,32 @@ type State struct {
 	list  []*Stored
 }
 
+// Definitions are all definitions of a control database, each list by name.
+type Definitions struct {
+	controldb.Definitions
+	Triggers []triggers.Trigger // without the numbers of their events
+	Channels []alerting.Channel
+	Windows  []holds.Window
+	Alerts   []alerting.Rule
+}
+
 // Read reads the definitions of the control database. Names that are not nil restrict the jobs.
 func Read(ctx context.Context, store *controldb.Store, jobNames []string) (*State, error) {
-	d, err := store.Definitions(ctx, jobNames)
-	if err != nil {
+	var d Definitions
+	var err error
+	if d.Definitions, err = store.Definitions(ctx, jobNames); err != nil {
+		return nil, err
+	}
+	if d.Triggers, err = triggers.On(store).Defined(ctx, jobNames); err != nil {
+		return nil, err
+	}
+	if d.Channels, err = alerting.On(store).Channels(ctx, ""); err != nil {
+		return nil, err
+	}
+	if d.Windows, err = holds.On(store).Windows(ctx, controldb.Page[string]{}); err != nil {
+		return nil, err
+	}
+	if d.Alerts, err = alerting.On(store).Rules(ctx, ""); err != nil {
 		return nil, err
 	}
 	return NewState(d)
@@ -72,7 +97,7 @@ var (
 )
 
 // NewState makes objects of definitions.
-func NewState(d controldb.Definitions) (*State, error) {
+func NewState(d Definitions) (*State, error) {
 	s := &State{byKey: map[manifest.Key]*Stored{}}
 	for _, g := range d.Groups {
 		s.add(manifest.KindTargetGroup, newGroup(g), g.Revision, "")
@@ -99,16 +124,16 @@ func NewState(d controldb.Definitions) (*State, error) {
 	for _, h := range d.Schedules {
 		schedules[h.JobID] = append(schedules[h.JobID], h)
 	}
-	triggers := map[uuid.UUID][]*manifest.Trigger{}
+	watches := map[uuid.UUID][]*manifest.Trigger{}
 	for _, t := range d.Triggers {
-		triggers[t.JobID] = append(triggers[t.JobID], &manifest.Trigger{Name: t.Name, After: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled})
+		watches[t.JobID] = append(watches[t.JobID], &manifest.Trigger{Name: t.Name, After: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled})
 	}
 	for _, j := range d.Jobs {
 		job, err := newJob(j, steps[j.ID], schedules[j.ID])
 		if err != nil {
 			return nil, err
 		}
-		job.Triggers = triggers[j.ID]
+		job.Triggers = watches[j.ID]
 		o := s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
 		o.Started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
 	}
@@ -188,7 +213,7 @@ func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb
 	return out, nil
 }
 
-func newAlert(a controldb.AlertRule) (*manifest.Alert, error) {
+func newAlert(a alerting.Rule) (*manifest.Alert, error) {
 	channels, err := a.Channels()
 	if err != nil {
 		return nil, err
@@ -206,11 +231,11 @@ func newAlert(a controldb.AlertRule) (*manifest.Alert, error) {
 		out.Seconds = &a.Seconds
 	}
 	switch a.Condition {
-	case controldb.AlertTargetsFailed:
+	case alerting.AlertTargetsFailed:
 		out.PercentFailed = decimal(a.PercentFailed)
-	case controldb.AlertRunTooLong:
+	case alerting.AlertRunTooLong:
 		out.Factor, out.Runs = decimal(a.Factor), &a.Runs
-	case controldb.AlertTargetsChanged:
+	case alerting.AlertTargetsChanged:
 		out.PercentChanged, out.GroupPattern = decimal(a.PercentChanged), a.GroupPattern
 	}
 	return out, nil

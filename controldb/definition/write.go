@@ -12,6 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -35,12 +38,12 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 		return store.UpdateCalendar(ctx, v.Name, string(v.Spec))
 	case *manifest.AlertChannel:
 		if have == nil {
-			return store.AddAlertChannel(ctx, v.Name, v.Type, string(v.Definition), v.Enabled)
+			return alerting.On(store).AddChannel(ctx, v.Name, v.Type, string(v.Definition), v.Enabled)
 		}
 		definition := string(v.Definition)
-		return store.UpdateAlertChannel(ctx, v.Name, &definition, &v.Enabled)
+		return alerting.On(store).UpdateChannel(ctx, v.Name, &definition, &v.Enabled)
 	case *manifest.TargetWindow:
-		return store.SetTargetWindow(ctx, window(v))
+		return holds.On(store).SetWindow(ctx, window(v))
 	case *manifest.Limit:
 		return store.SetLimit(ctx, *v)
 	case *manifest.Alert:
@@ -65,13 +68,13 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	case *manifest.Calendar:
 		return store.DeleteCalendar(ctx, v.Name)
 	case *manifest.AlertChannel:
-		return store.DeleteAlertChannel(ctx, v.Name)
+		return alerting.On(store).DeleteChannel(ctx, v.Name)
 	case *manifest.TargetWindow:
-		return store.DeleteTargetWindow(ctx, v.Name)
+		return holds.On(store).DeleteWindow(ctx, v.Name)
 	case *manifest.Limit:
 		return store.RemoveLimit(ctx, *v)
 	case *manifest.Alert:
-		return store.DeleteAlert(ctx, v.Name)
+		return alerting.On(store).DeleteRule(ctx, v.Name)
 	case *manifest.Job:
 		return removeJob(ctx, store, v, o.Revision)
 	}
@@ -86,7 +89,7 @@ func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, rev
 	}
 	return store.Together(ctx, fmt.Sprintf("delete the job %q", j.Name), func(tx *controldb.Store) error {
 		for _, t := range j.Triggers {
-			if err := tx.DeleteJobTrigger(ctx, j.Name, t.Name); err != nil {
+			if err := triggers.On(tx).Delete(ctx, j.Name, t.Name); err != nil {
 				return err
 			}
 			revision++
@@ -95,8 +98,8 @@ func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, rev
 	})
 }
 
-func window(w *manifest.TargetWindow) controldb.TargetWindow {
-	out := controldb.TargetWindow{Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter,
+func window(w *manifest.TargetWindow) holds.Window {
+	out := holds.Window{Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter,
 		Calendar: w.Calendar, Blackouts: w.Blackouts, Zone: w.Zone, ZoneTag: w.ZoneTag}
 	if w.Server != "" {
 		out.Target = targets.TargetID(w.Server, w.Database)
@@ -118,25 +121,25 @@ func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, 
 	if isNew {
 		old = &manifest.Alert{}
 	}
-	change := controldb.AlertChange{
+	change := alerting.Change{
 		JobName: changed(a.Job, old.Job), JobPattern: changed(a.JobPattern, old.JobPattern), PercentFailed: a.PercentFailed, Factor: a.Factor, Runs: a.Runs, Seconds: a.Seconds,
 		Severity: &a.Severity, Channels: &channels, Throttle: &a.Throttle, Repeat: &a.Repeat, NotifyResolved: &a.NotifyResolved,
 		Description: &a.Description, Enabled: &a.Enabled, Lifecycles: changed(lifecycles, strings.Join(old.Lifecycles, ",")),
 		PercentChanged: a.PercentChanged, GroupPattern: changed(a.GroupPattern, old.GroupPattern),
 	}
-	condition := controldb.AlertCondition(a.Condition)
+	condition := alerting.Condition(a.Condition)
 	if have == nil {
-		return store.AddAlert(ctx, a.Name, condition, change)
+		return alerting.On(store).AddRule(ctx, a.Name, condition, change)
 	}
 	if !isNew {
-		return store.UpdateAlert(ctx, a.Name, change)
+		return alerting.On(store).UpdateRule(ctx, a.Name, change)
 	}
 	// The condition of a rule cannot be changed: it is another rule.
 	return store.Together(ctx, fmt.Sprintf("apply the alert %q", a.Name), func(tx *controldb.Store) error {
-		if err := tx.DeleteAlert(ctx, a.Name); err != nil {
+		if err := alerting.On(tx).DeleteRule(ctx, a.Name); err != nil {
 			return err
 		}
-		return tx.AddAlert(ctx, a.Name, condition, change)
+		return alerting.On(tx).AddRule(ctx, a.Name, condition, change)
 	})
 }
 
@@ -186,16 +189,16 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 func writeTriggers(ctx context.Context, tx *controldb.Store, job string, want, have []*manifest.Trigger) error {
 	for _, h := range have {
 		if findTrigger(want, h.Name) == nil {
-			if err := tx.DeleteJobTrigger(ctx, job, h.Name); err != nil {
+			if err := triggers.On(tx).Delete(ctx, job, h.Name); err != nil {
 				return err
 			}
 		}
 	}
 	for _, w := range want {
-		spec := controldb.JobTriggerSpec{JobName: job, Name: w.Name, Upstreams: w.After, RunWhen: &w.RunWhen, Targets: &w.Targets, Enabled: &w.Enabled}
+		spec := triggers.Spec{JobName: job, Name: w.Name, Upstreams: w.After, RunWhen: &w.RunWhen, Targets: &w.Targets, Enabled: &w.Enabled}
 		h := findTrigger(have, w.Name)
 		if h == nil {
-			if err := tx.AddJobTrigger(ctx, spec); err != nil {
+			if err := triggers.On(tx).Add(ctx, spec); err != nil {
 				return err
 			}
 			continue
@@ -207,7 +210,7 @@ func writeTriggers(ctx context.Context, tx *controldb.Store, job string, want, h
 			spec.Upstreams = nil
 		}
 		spec.RunWhen, spec.Targets, spec.Enabled = changed(w.RunWhen, h.RunWhen), changed(w.Targets, h.Targets), changed(w.Enabled, h.Enabled)
-		if err := tx.UpdateJobTrigger(ctx, spec); err != nil {
+		if err := triggers.On(tx).Update(ctx, spec); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@
 --   @migrations  JSON array of applied migrations: version, name, sha256.
 --   @program     Version of the program whose code objects are deployed. It is the extended property jobagent_program of the schema
 --                jobs_internal, because a deployment reads it before it has migrated the tables. NULL: unchanged.
--- Called by: controldb/deploy.go, within its transaction.
+-- Called by: controldb/deploy/deploy.go, within its transaction.
 -- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X), job_steps (X).
 -- Returns:   0.
 -- Throws:    nothing.

@@ -11,14 +11,13 @@ import (
 	"io"
 	"maps"
 	"net"
+	nethttp "net/http"
 	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	nethttp "net/http"
 
 	"github.com/google/uuid"
 

@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	nethttp "net/http"
 	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	nethttp "net/http"
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"

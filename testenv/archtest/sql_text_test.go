@@ -162,7 +162,7 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 
 // printed are the files whose T-SQL is printed, not sent: the output of `jobagent job script`,
 // `jobagent doctor` and `jobagent db grants`. Tests of cmd/jobagent and controldb run it.
-var printed = []string{commandRoom + "cli/script/script.go", commandRoom + "cli/script/schedule.go", commandRoom + "cli/doctor/fix.go", "controldb/doctor_fixes.go", "controldb/grants.go"}
+var printed = []string{commandRoom + "cli/script/script.go", commandRoom + "cli/script/schedule.go", commandRoom + "cli/doctor/fix.go", "controldb/doctor/fixes.go", "controldb/deploy/grants.go"}
 
 // envRecorded names a folder written by testenv.Recorder. TestSQLTexts writes the texts of the
 // product to it.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 )
 
 // bounds are the parameters of `jobagent bench bounds`.
@@ -104,7 +105,7 @@ func (w *boundsWork) cases() []boundsCase {
 		},
 		{
 			name: "alerts", begin: func(context.Context, int) error { return nil },
-			call: func(ctx context.Context) (bool, error) { return w.store.EvaluateAlerts(ctx, 0) },
+			call: func(ctx context.Context) (bool, error) { return alerting.On(w.store).Evaluate(ctx, 0) },
 			done: "SELECT -COUNT(*) FROM jobs_internal.alert_runs;", rows: func(int) int { return 2 }, // stopped, and past its time
 		},
 		{name: "rerun", begin: w.rerun, call: w.pass, done: lastTarget},
@@ -126,7 +127,7 @@ func historyRuns(n int) int { return max(n/HistoryRowsOfRun, 1) }
 
 // fillHistory adds runs that are older than the retention.
 func (w *boundsWork) fillHistory(ctx context.Context, n int) error {
-	if err := finish(ctx, func(ctx context.Context) (bool, error) { return w.store.EvaluateAlerts(ctx, 0) }); err != nil {
+	if err := finish(ctx, func(ctx context.Context) (bool, error) { return alerting.On(w.store).Evaluate(ctx, 0) }); err != nil {
 		return err
 	}
 	return w.fill(ctx, historyFill{oldest: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), spacing: time.Second,
@@ -344,8 +345,8 @@ func (b *bench) bounds(ctx context.Context, p bounds) (err error) {
 		return err
 	}
 	job, ended := boundsJob, "Canceled, TimedOut"
-	change := controldb.AlertChange{JobName: &job, Lifecycles: &ended}
-	if err := s.store.AddAlert(ctx, "bench bounds", controldb.AlertRunEnded, change); err != nil {
+	change := alerting.Change{JobName: &job, Lifecycles: &ended}
+	if err := alerting.On(s.store).AddRule(ctx, "bench bounds", alerting.AlertRunEnded, change); err != nil {
 		return err
 	}
 	w := &boundsWork{installation: s}

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -93,7 +94,7 @@ func (s *installation) compareWith(ctx context.Context, c compared) error {
 		t.database = t.metrics.Database("bench")
 		var stop func()
 		t.observed, stop = t.database.Observe(s.store, metrics.ClientAgent)
-		stopRuns := t.database.CountRuns(s.store.RunCounts)
+		stopRuns := t.database.CountRuns(measure.On(s.store).RunCounts)
 		s.closers = append(s.closers, func() error { stop(); stopRuns(); return nil })
 	}
 	if c.tracing {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -383,8 +384,8 @@ func (s *installation) measureManagement(ctx context.Context, rounds int, f *his
 		{"due_schedules", func() error { _, err := s.store.DueSchedules(ctx, historyPage); return err }},
 		{"list_jobs", func() error { _, err := s.store.Jobs(ctx, ""); return err }},
 		{"list_agents", func() error { _, err := s.store.Agents(ctx); return err }},
-		{"overview", func() error { _, err := s.store.Overview(ctx, historyPage); return err }},
-		{"limits", func() error { _, err := s.store.LimitUse(ctx, historyPage); return err }},
+		{"overview", func() error { _, err := summary.On(s.store).Overview(ctx, historyPage); return err }},
+		{"limits", func() error { _, err := summary.On(s.store).LimitUse(ctx, historyPage); return err }},
 		{"add_and_delete_job", func() error {
 			const name = "bench history, for a moment" // a job without history
 			if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
@@ -406,10 +407,10 @@ var HistoryPeriods = [...]string{"failures", "recent_runs"}
 
 // measurePeriods measures summaries of the last days.
 func (s *installation) measurePeriods(ctx context.Context, rounds int, f *historyFigures) error {
-	if err := f.repeat(HistoryPeriods[0], rounds, func() error { _, err := s.store.Failures(ctx, 24); return err }); err != nil {
+	if err := f.repeat(HistoryPeriods[0], rounds, func() error { _, err := summary.On(s.store).Failures(ctx, 24); return err }); err != nil {
 		return err
 	}
-	return f.repeat(HistoryPeriods[1], rounds, func() error { _, err := s.store.RecentRuns(ctx, 7, 30, 30); return err })
+	return f.repeat(HistoryPeriods[1], rounds, func() error { _, err := summary.On(s.store).RecentRuns(ctx, 7, 30, 30); return err })
 }
 
 // measureJobPurge measures the purge of a job's oldest run.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -78,7 +79,7 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 		return nil, err
 	}
 	s.closers = append(s.closers, s.store.Close)
-	if err := s.store.Install(ctx); err != nil {
+	if err := deploy.On(s.store).Install(ctx); err != nil {
 		return nil, err
 	}
 	tools, closeTools, err := server.Tools(ctx, s.store, s.telemetry.onLogin)

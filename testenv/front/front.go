@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
@@ -146,7 +147,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	t.Helper()
 	key, err := secret.GenerateKey(rand.Reader)
 	require.NoError(t, err)
-	require.NoError(t, f.Store.AddSecretKey(t.Context(), key.Public()))
+	require.NoError(t, secrets.On(f.Store).AddKey(t.Context(), key.Public()))
 	text, err := key.Text()
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "secret-key")

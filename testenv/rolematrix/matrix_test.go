@@ -24,10 +24,12 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/agent/rest/elastic"
-	"github.com/jobagent/jobagent/agent/rest/sap"
+	sapfront "github.com/jobagent/jobagent/agent/rest/sap"
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -116,7 +118,7 @@ func start(t *testing.T) *matrix {
 	authenticator, err := auth.New(cfg, auth.Options{PublicURL: "https://front.example", Instances: []auth.Instance{{Name: instance, Tenant: "provider"}}})
 	require.NoError(t, err)
 	m.Front = front.Start(t, func(t testing.TB, f *front.Front) (mounts []*rest.Mount) {
-		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "provider", "", ""))
+		require.NoError(t, sap.On(f.Store).SetProvider(t.Context(), "provider", "", ""))
 		for _, s := range surfaces(t, f.Directory, f.Store) {
 			w := newWatch(s)
 			m.surfaces[s.Name()] = w
@@ -144,7 +146,7 @@ func (m *matrix) defineRollout(t *testing.T) {
 	require.NoError(t, err)
 	is := func(state string) func() bool {
 		return func() bool {
-			r, err := m.Store.Rollout(t.Context(), id)
+			r, err := rollouts.On(m.Store).Get(t.Context(), id)
 			return err == nil && string(r.State) == state
 		}
 	}
@@ -156,9 +158,9 @@ func (m *matrix) defineRollout(t *testing.T) {
 // surfaces returns the surfaces of all APIs.
 func surfaces(t testing.TB, directory *rest.Directory, store *controldb.Store) []rest.Surface {
 	t.Helper()
-	service, err := sap.New([]sap.Service{{
-		Instance: sap.Instance{Name: instance, Tenant: "provider", AllowAnonymousActions: true}, Store: store,
-	}}, sap.RateLimit{}, zap.NewNop())
+	service, err := sapfront.New([]sapfront.Service{{
+		Instance: sapfront.Instance{Name: instance, Tenant: "provider", AllowAnonymousActions: true}, Store: store,
+	}}, sapfront.RateLimit{}, zap.NewNop())
 	require.NoError(t, err)
 	return []rest.Surface{elastic.New(elastic.Config{Directory: directory}), scheduler.New(scheduler.Config{}, directory, nil), service}
 }

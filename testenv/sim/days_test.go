@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -160,13 +161,13 @@ func (s *simulation) event() {
 		}
 	case 8:
 		name = "pause database"
-		p := controldb.TargetPause{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Until: time.Now().Add(s.between(time.Minute, 40*time.Minute))}
-		require.NoError(s.t, s.Store.PauseTarget(s.t.Context(), p))
+		p := holds.Pause{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Until: time.Now().Add(s.between(time.Minute, 40*time.Minute))}
+		require.NoError(s.t, holds.On(s.Store).SetPause(s.t.Context(), p))
 	case 9:
 		name = "resume database"
-		if list, err := s.Store.TargetPauses(s.t.Context(), controldb.Page[uuid.UUID]{}); err == nil && len(list) > 0 {
+		if list, err := holds.On(s.Store).Pauses(s.t.Context(), controldb.Page[uuid.UUID]{}); err == nil && len(list) > 0 {
 			p := list[s.pick(len(list))]
-			require.NoError(s.t, s.Store.ResumeTarget(s.t.Context(), p.Server, p.Database, p.Target))
+			require.NoError(s.t, holds.On(s.Store).Resume(s.t.Context(), p.Server, p.Database, p.Target))
 		}
 	case 10:
 		name = "tag database"
@@ -178,14 +179,14 @@ func (s *simulation) event() {
 		require.NoError(s.t, err)
 	case 11:
 		name = "change window"
-		w := controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours, Blackouts: []string{"", quarters}[s.pick(2)], ZoneTag: "zone"}
+		w := holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours, Blackouts: []string{"", quarters}[s.pick(2)], ZoneTag: "zone"}
 		if s.chance(0.3) { // all databases have one more, or none
-			w = controldb.TargetWindow{Name: "all", TagFilter: "none IS NULL", Blackouts: quarters}
+			w = holds.Window{Name: "all", TagFilter: "none IS NULL", Blackouts: quarters}
 		}
-		if list, err := s.Store.TargetWindows(s.t.Context(), controldb.Page[string]{}); w.Name == "all" && err == nil && list[0].Name == w.Name {
-			require.NoError(s.t, s.Store.DeleteTargetWindow(s.t.Context(), w.Name))
+		if list, err := holds.On(s.Store).Windows(s.t.Context(), controldb.Page[string]{}); w.Name == "all" && err == nil && list[0].Name == w.Name {
+			require.NoError(s.t, holds.On(s.Store).DeleteWindow(s.t.Context(), w.Name))
 		} else {
-			require.NoError(s.t, s.Store.SetTargetWindow(s.t.Context(), w))
+			require.NoError(s.t, holds.On(s.Store).SetWindow(s.t.Context(), w))
 		}
 	case 12:
 		name = "change calendar"
@@ -247,8 +248,8 @@ func TestDays(t *testing.T) {
 		require.NoError(t, s.Store.AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
 		_, err := s.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
 		require.NoError(t, err)
-		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours}))
-		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: quarters, Zone: "Australia/Lord_Howe"}))
+		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours}))
+		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: quarters, Zone: "Australia/Lord_Howe"}))
 		for i := range s.agents {
 			s.startAgent(i)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -37,7 +38,7 @@ func BenchmarkHeldPass(b *testing.B) {
 		b.Run(fmt.Sprintf("held=%d", n), func(b *testing.B) {
 			w := NewWorld(b, 1)
 			require.NoError(b, w.Store.AddCalendar(b.Context(), "later", `{"dates": ["2999-01-01"]}`))
-			require.NoError(b, w.Store.SetTargetWindow(b.Context(), controldb.TargetWindow{Name: "all", TagFilter: "tier IS NULL", Calendar: "later"}))
+			require.NoError(b, holds.On(w.Store).SetWindow(b.Context(), holds.Window{Name: "all", TagFilter: "tier IS NULL", Calendar: "later"}))
 			term, err := w.Store.StartTerm(b.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v", MaxConcurrentTargets: 50}, time.Hour)
 			require.NoError(b, err)
 			w.resolve(b, term.ID, n)
@@ -79,13 +80,13 @@ func TestManyTargetsAreHeldAtOnce(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, w.Store.AddCalendar(t.Context(), "later", `{"dates": ["2999-01-01"]}`))
-		require.NoError(t, w.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "all", TagFilter: "tier IS NULL", Calendar: "later"}))
+		require.NoError(t, holds.On(w.Store).SetWindow(t.Context(), holds.Window{Name: "all", TagFilter: "tier IS NULL", Calendar: "later"}))
 		term, err := w.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v", MaxConcurrentTargets: 50}, time.Hour)
 		require.NoError(t, err)
 		w.resolve(t, term.ID, n)
 		require.LessOrEqual(t, w.passUntilHeld(t, term.ID, n), 8)
 
-		require.NoError(t, w.Store.DeleteTargetWindow(t.Context(), "all"))
+		require.NoError(t, holds.On(w.Store).DeleteWindow(t.Context(), "all"))
 		claimed, held := 0, n
 		for passes := 0; held > 0; passes++ {
 			require.Less(t, passes, 8)

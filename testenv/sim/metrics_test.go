@@ -25,6 +25,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -285,10 +286,10 @@ func paused(t *testing.T) {
 	w.StartAgent(t, agent.Config{}, nil)
 	<-time.After(time.Second)
 	read(t, m).is(t, "jobagent_control_database_paused", 0)
-	require.NoError(t, w.Store.Pause(t.Context(), "maintenance"))
+	require.NoError(t, identity.On(w.Store).Pause(t.Context(), "maintenance"))
 	<-time.After(10 * time.Second)
 	read(t, m).is(t, "jobagent_control_database_paused", 1)
-	require.NoError(t, w.Store.Resume(t.Context(), time.Time{}))
+	require.NoError(t, identity.On(w.Store).Resume(t.Context(), time.Time{}))
 	<-time.After(10 * time.Second)
 	read(t, m).is(t, "jobagent_control_database_paused", 0)
 }

@@ -39,7 +39,7 @@ const protocols = "jobs_internal.agent_protocols"
 // DeployLaterRelease replaces procedures like the deployment of a later release. Each procedure
 // that agents call gets one more parameter and one more result set, and some result sets get one
 // more column. The release supports agents of the protocols oldest to newest.
-// [controldb.Store.Migrate] refuses to undo it; ReturnToThisRelease does.
+// [deploy.Store.Migrate] refuses to undo it; ReturnToThisRelease does.
 func DeployLaterRelease(ctx context.Context, db *sql.DB, oldest, newest int) error {
 	release := maps.Clone(laterRelease)
 	release[protocols] = []change{

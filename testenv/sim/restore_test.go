@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -110,20 +111,20 @@ func TestRestoreWhileAgentsRun(t *testing.T) {
 		require.GreaterOrEqual(t, before, 7)
 		b.restore(t, b.path, backup, false)
 		<-time.After(3 * time.Minute)
-		i, err := b.w.Store.Identity(t.Context())
+		i, err := identity.On(b.w.Store).Read(t.Context())
 		require.NoError(t, err)
 		require.True(t, i.Paused(), "it has paused itself")
 		require.Contains(t, i.PauseReason, "recovery fork")
 		require.Equal(t, before, b.ledger(t, b.w.Targets[0]), "no script runs")
 
-		r, err := b.w.Store.AfterRestore(t.Context(), 10)
+		r, err := identity.On(b.w.Store).AfterRestore(t.Context(), 10)
 		require.NoError(t, err)
 		require.NotEqual(t, i.Incarnation, r.Incarnation)
 		require.Equal(t, 1, r.DueSchedules)
 		restored := time.Now().Add(-3 * time.Minute)
-		require.NoError(t, b.w.Store.Resume(t.Context(), restored))
+		require.NoError(t, identity.On(b.w.Store).Resume(t.Context(), restored))
 		<-time.After(5 * time.Minute)
-		require.NoError(t, b.w.Store.Pause(t.Context(), "the end"))
+		require.NoError(t, identity.On(b.w.Store).Pause(t.Context(), "the end"))
 		<-time.After(time.Minute)
 
 		// Each instant has run once, or is recorded as skipped because it ran before the restore.
@@ -167,10 +168,10 @@ func TestRestoreOfARunWithoutTargets(t *testing.T) {
 		require.True(t, ended)
 		require.NoError(t, a.Stop())
 		b.restore(t, b.path, backup, false)
-		r, err := b.w.Store.AfterRestore(t.Context(), 10)
+		r, err := identity.On(b.w.Store).AfterRestore(t.Context(), 10)
 		require.NoError(t, err)
 		require.Equal(t, []any{run, 0}, []any{r.Runs[0].ID, r.Runs[0].Targets})
-		require.NoError(t, b.w.Store.Resume(t.Context(), time.Time{}))
+		require.NoError(t, identity.On(b.w.Store).Resume(t.Context(), time.Time{}))
 		b.w.StartAgent(t, agent.Config{}, nil)
 		root, ended := b.w.Ended(t, run, time.Minute)
 		require.True(t, ended)
@@ -200,7 +201,7 @@ func TestRestoreOfAYoungBackup(t *testing.T) {
 		require.Equal(t, kept+1, before)
 		b.restore(t, b.path, backup, false)
 		<-time.After(3 * time.Minute)
-		i, err := b.w.Store.Identity(t.Context())
+		i, err := identity.On(b.w.Store).Read(t.Context())
 		require.NoError(t, err)
 		require.True(t, i.Paused(), "it has paused itself")
 		require.Contains(t, i.PauseReason, "recovery fork")
@@ -251,7 +252,7 @@ func TestLossyFailoverBooksNothingElsewhere(t *testing.T) {
 				require.LessOrEqual(t, b.w.Ledger(t, e.Database, lost, 1), 1)
 			}
 		}
-		i, err := b.w.Store.Identity(t.Context())
+		i, err := identity.On(b.w.Store).Read(t.Context())
 		require.NoError(t, err)
 		require.False(t, i.Paused(), "a failover does not pause")
 		b.w.Check(t, true)
@@ -332,14 +333,14 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 		<-time.After(5 * time.Minute)
 		require.Zero(t, a.Targets.Calls(), "the agent of the copy asks no target")
 		require.True(t, other.Root(t, started).Active)
-		i, err := other.Store.Identity(t.Context())
+		i, err := identity.On(other.Store).Read(t.Context())
 		require.NoError(t, err)
 		require.True(t, i.Paused())
 		require.Contains(t, i.PauseReason, "its name was "+b.w.Control+" and is beside")
 		_, err = other.Store.StartJob(t.Context(), "j", uuid.Nil)
 		require.ErrorIs(t, err, dberror.ErrPaused)
 		require.NoError(t, a.Stop())
-		require.NoError(t, b.w.Store.Pause(t.Context(), "the end"))
+		require.NoError(t, identity.On(b.w.Store).Pause(t.Context(), "the end"))
 		<-time.After(time.Minute)
 
 		// Each row of the ledger is of a run of the original.

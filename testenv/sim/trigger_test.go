@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // triggered lists the jobs of the simulation that start after others.
@@ -27,7 +27,7 @@ var triggered = []struct {
 func (s *simulation) addTriggered() {
 	for _, j := range triggered {
 		s.AddJob(s.t, j.name, j.scripts, Retries(2, 20))
-		require.NoError(s.t, s.Store.AddJobTrigger(s.t.Context(), controldb.JobTriggerSpec{
+		require.NoError(s.t, triggers.On(s.Store).Add(s.t.Context(), triggers.Spec{
 			JobName: j.name, Name: "t", Upstreams: j.after, RunWhen: &j.when, Targets: &j.on,
 		}))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -159,7 +160,7 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*"))
 	require.NoError(t, err)
 	store, stopCounting := w.Metrics.Observe(store, metrics.ClientAgent)
-	stopRuns := w.Metrics.CountRuns(store.RunCounts)
+	stopRuns := w.Metrics.CountRuns(measure.On(store).RunCounts)
 	logins := w.Metrics.Targets()
 	servers, err := mssql.NewServers(mssql.Config{
 		Credentials: credentials, Encrypt: "disable", Dialer: a.Targets,

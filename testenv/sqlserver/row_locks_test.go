@@ -19,6 +19,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -219,13 +221,13 @@ func (f *fixture) succeeds(t *testing.T, job string, limit time.Duration) {
 // installAndVerify: `jobagent db verify` succeeds after `jobagent db install`, and the modules have
 // the right options.
 func installAndVerify(t *testing.T, f *fixture) {
-	require.NoError(t, f.store.Verify(t.Context()))
-	differs, err := f.store.Compare(t.Context())
+	require.NoError(t, installed.On(f.store).Verify(t.Context()))
+	differs, err := installed.On(f.store).Compare(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, differs.Changed)
 	require.Empty(t, differs.Missing)
 	require.Zero(t, get[int](t, f.db, `SELECT COUNT(*) FROM sys.sql_modules WHERE uses_quoted_identifier = 0 OR uses_ansi_nulls = 0;`))
-	require.NoError(t, f.store.Migrate(t.Context()), "a second deployment has nothing to do")
+	require.NoError(t, deploy.On(f.store).Migrate(t.Context()), "a second deployment has nothing to do")
 }
 
 // percentInNames: THROW treats % as a format character, so messages double it.

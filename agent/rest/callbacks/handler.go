@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/callback"
 	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
@@ -91,14 +92,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err = dberror.ErrCallbackNotFound
 	if callback.IsToken(token) {
-		err = h.report(r, token, controldb.Report{Success: success, Message: message, By: reporter(r.RemoteAddr)})
+		err = h.report(r, token, callbacks.Report{Success: success, Message: message, By: reporter(r.RemoteAddr)})
 	}
 	h.answer(w, err)
 }
 
 // report hands a report to the control database. A bounded number of calls is under way; further
 // requests wait.
-func (h *handler) report(r *http.Request, token string, report controldb.Report) (err error) {
+func (h *handler) report(r *http.Request, token string, report callbacks.Report) (err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), callTime)
 	defer cancel()
 	leave, err := h.calls.Enter(ctx, r.RemoteAddr)
@@ -108,7 +109,7 @@ func (h *handler) report(r *http.Request, token string, report controldb.Report)
 	defer func() { leave(errors.Is(err, dberror.ErrCallbackNotFound)) }()
 	var failed error
 	for _, store := range h.stores {
-		err := store.ReportCallback(ctx, controldb.HashToken(token), report)
+		err := callbacks.On(store).Report(ctx, callbacks.HashToken(token), report)
 		switch {
 		case errors.Is(err, dberror.ErrCallbackNotFound):
 		case err == nil, errors.Is(err, dberror.ErrCallbackEnded):

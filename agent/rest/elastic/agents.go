@@ -16,8 +16,9 @@ import (
 
 	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/doctor"
 )
 
 const (
@@ -57,7 +58,7 @@ type agents struct {
 
 // agentCopy is a job agent as it was read at some time.
 type agentCopy struct {
-	agent controldb.JobAgent
+	agent account.JobAgent
 	at    time.Time
 }
 
@@ -136,8 +137,8 @@ func (a *agents) operations() []rest.Operation {
 
 // read reads the job agent of an entry. Without an answer of the database it returns the last copy
 // as Disabled, or the error if there is none. A database of an implicit agent has that agent.
-func (a *agents) read(ctx context.Context, e *rest.Entry) (controldb.JobAgent, error) {
-	agent, err := e.Store.JobAgent(ctx)
+func (a *agents) read(ctx context.Context, e *rest.Entry) (account.JobAgent, error) {
+	agent, err := account.On(e.Store).Read(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -145,16 +146,16 @@ func (a *agents) read(ctx context.Context, e *rest.Entry) (controldb.JobAgent, e
 		a.copies[e] = agentCopy{agent: agent, at: time.Now()}
 	case errors.Is(err, dberror.ErrNotInstalled):
 		delete(a.copies, e)
-		return controldb.JobAgent{State: controldb.AgentDeleted}, nil
+		return account.JobAgent{State: account.AgentDeleted}, nil
 	default:
 		last, ok := a.copies[e]
 		if !ok || !away(err) {
 			return agent, err
 		}
 		agent = last.agent
-		if agent.State.Exists() || agent.State == controldb.AgentNone {
+		if agent.State.Exists() || agent.State == account.AgentNone {
 			agent = implicit(agent, e)
-			agent.State = controldb.AgentDisabled
+			agent.State = account.AgentDisabled
 		}
 		return agent, nil
 	}
@@ -170,9 +171,9 @@ func away(err error) bool {
 }
 
 // implicit adds the name and the defaults of an implicit agent: it is Ready, although the
-// database has no row. The caller tells it by the state [controldb.AgentNone].
-func implicit(agent controldb.JobAgent, e *rest.Entry) controldb.JobAgent {
-	if agent.State == controldb.AgentNone && e.ImplicitAgent != "" {
+// database has no row. The caller tells it by the state [account.AgentNone].
+func implicit(agent account.JobAgent, e *rest.Entry) account.JobAgent {
+	if agent.State == account.AgentNone && e.ImplicitAgent != "" {
 		agent.Name, agent.SKU, agent.Capacity = e.ImplicitAgent, "JA100", 100
 	}
 	return agent
@@ -186,7 +187,7 @@ func (a *agents) entries(r *rest.Request) ([]*rest.Entry, error) {
 // found is a job agent and its place.
 type found struct {
 	entry *rest.Entry
-	agent controldb.JobAgent
+	agent account.JobAgent
 }
 
 // readAll reads the job agents of entries. Entries whose database fails are left out, and the first
@@ -242,12 +243,12 @@ func (a *agents) find(ctx context.Context, r *rest.Request) (f found, ok bool, e
 
 // copyOf returns the last copy of the job agent of an entry, unless it is older than age; 0 means
 // any age.
-func (a *agents) copyOf(e *rest.Entry, age time.Duration) (controldb.JobAgent, bool) {
+func (a *agents) copyOf(e *rest.Entry, age time.Duration) (account.JobAgent, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last, ok := a.copies[e]
 	if !ok || age > 0 && time.Since(last.at) > age {
-		return controldb.JobAgent{}, false
+		return account.JobAgent{}, false
 	}
 	return implicit(last.agent, e), true
 }
@@ -255,10 +256,10 @@ func (a *agents) copyOf(e *rest.Entry, age time.Duration) (controldb.JobAgent, b
 // Agent returns the control database and the job agent of a request below a job agent, as it was at
 // most a second ago. The error is a 404 JobAgentNotFound if there is none. Whether its state
 // permits a change is decided by the database.
-func (a *agents) Agent(ctx context.Context, r *rest.Request) (*rest.Entry, controldb.JobAgent, error) {
+func (a *agents) Agent(ctx context.Context, r *rest.Request) (*rest.Entry, account.JobAgent, error) {
 	entries, err := a.entries(r)
 	if err != nil {
-		return nil, controldb.JobAgent{}, err
+		return nil, account.JobAgent{}, err
 	}
 	for _, e := range entries {
 		if last, ok := a.copyOf(e, copyAge); ok && strings.EqualFold(last.Name, r.Path["agent"]) {
@@ -332,13 +333,13 @@ func (a *agents) put(ctx context.Context, r *rest.Request) (*rest.Response, erro
 	// The same name in another database: databaseId cannot be changed.
 	list, failed := a.readAll(ctx, entries)
 	for _, one := range list {
-		if one.entry != e && strings.EqualFold(one.agent.Name, change.Name) && one.agent.State != controldb.AgentNone {
+		if one.entry != e && strings.EqualFold(one.agent.Name, change.Name) && one.agent.State != account.AgentNone {
 			return nil, agentFault(http.StatusNotFound, "PropertyChangeUnsupported", "$.properties.databaseId",
 				"The database of the job agent '%s' cannot be changed: it is '%s'.", one.agent.Name, one.entry.Name)
 		}
 		// Clients hold the implicit agent for a resource: another name would take all its
 		// URLs away.
-		if one.entry == e && one.agent.State == controldb.AgentNone && e.ImplicitAgent != "" && !strings.EqualFold(change.Name, e.ImplicitAgent) {
+		if one.entry == e && one.agent.State == account.AgentNone && e.ImplicitAgent != "" && !strings.EqualFold(change.Name, e.ImplicitAgent) {
 			return nil, agentFault(http.StatusBadRequest, "JobAgentDatabaseAlreadyLinked", "$.properties.databaseId",
 				"The database '%s' already has the job agent '%s'. Use this name, or set implicit_agent of the database to '%s' in the front's configuration.",
 				e.Name, e.ImplicitAgent, change.Name)
@@ -361,7 +362,7 @@ func (a *agents) put(ctx context.Context, r *rest.Request) (*rest.Response, erro
 
 // wasImplicit reports whether an entry had an implicit agent.
 func wasImplicit(list []found, e *rest.Entry) bool {
-	return slices.ContainsFunc(list, func(f found) bool { return f.entry == e && f.agent.State == controldb.AgentNone })
+	return slices.ContainsFunc(list, func(f found) bool { return f.entry == e && f.agent.State == account.AgentNone })
 }
 
 // unprepared translates the error of [accounts.Prepare].
@@ -374,7 +375,7 @@ func unprepared(e *rest.Entry, err error) error {
 		return agentFault(http.StatusConflict, "ElasticJobAgentOperationUnavailable", "$.properties.databaseId",
 			"The control schema of the database '%s' is of another version. Run jobagent db migrate, or set install.", e.Name)
 	}
-	var unfit *controldb.UnfitError
+	var unfit *doctor.UnfitError
 	if errors.As(err, &unfit) {
 		return agentFault(http.StatusBadRequest, "JobAgentDatabaseEditionUnsupported", "$.properties.databaseId",
 			"The database '%s' cannot hold a job agent: %v", e.Name, unfit)
@@ -383,12 +384,12 @@ func unprepared(e *rest.Entry, err error) error {
 }
 
 // apply begins the change of a job agent, waits for a while, and answers.
-func (a *agents) apply(ctx context.Context, r *rest.Request, e *rest.Entry, change controldb.JobAgentChange) (*rest.Response, error) {
+func (a *agents) apply(ctx context.Context, r *rest.Request, e *rest.Entry, change account.Change) (*rest.Response, error) {
 	var err error
 	if change.Operation, err = uuid.NewRandom(); err != nil {
 		return nil, fmt.Errorf("make the id of an operation: %w", err)
 	}
-	created, id, err := e.Store.SetJobAgent(ctx, change)
+	created, id, err := account.On(e.Store).Set(ctx, change)
 	a.forget(e)
 	if a.begunAnyway(ctx, e, change.Operation, err) {
 		id, err = change.Operation, nil
@@ -401,7 +402,7 @@ func (a *agents) apply(ctx context.Context, r *rest.Request, e *rest.Entry, chan
 		status = http.StatusCreated
 	}
 	if id != uuid.Nil {
-		operation := a.await(ctx, e, id, controldb.OperationUpsert)
+		operation := a.await(ctx, e, id, account.OperationUpsert)
 		if response, err := a.unfinished(r, e, operation); response != nil || err != nil {
 			return response, err
 		}
@@ -427,7 +428,7 @@ func (a *agents) patch(ctx context.Context, r *rest.Request) (*rest.Response, er
 		return nil, err
 	}
 	change.Name = f.agent.Name
-	if f.agent.State == controldb.AgentNone { // an implicit agent gets its row
+	if f.agent.State == account.AgentNone { // an implicit agent gets its row
 		change.Location = &f.entry.Location
 	} else {
 		change.MustExist = true
@@ -448,8 +449,8 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 	if !ok {
 		return &rest.Response{Status: http.StatusNoContent}, nil
 	}
-	if f.agent.State == controldb.AgentNone { // an implicit agent gets its row first: its deletion must be recorded
-		if response, err := a.apply(ctx, r, f.entry, controldb.JobAgentChange{Name: f.agent.Name, Location: &f.entry.Location}); err != nil ||
+	if f.agent.State == account.AgentNone { // an implicit agent gets its row first: its deletion must be recorded
+		if response, err := a.apply(ctx, r, f.entry, account.Change{Name: f.agent.Name, Location: &f.entry.Location}); err != nil ||
 			response.Status == http.StatusAccepted {
 			return response, err
 		}
@@ -458,7 +459,7 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 	if err != nil {
 		return nil, fmt.Errorf("make the id of an operation: %w", err)
 	}
-	id, err := f.entry.Store.DeleteJobAgent(ctx, f.agent.Name, operationID)
+	id, err := account.On(f.entry.Store).Delete(ctx, f.agent.Name, operationID)
 	a.forget(f.entry)
 	if a.begunAnyway(ctx, f.entry, operationID, err) {
 		id, err = operationID, nil
@@ -469,7 +470,7 @@ func (a *agents) delete(ctx context.Context, r *rest.Request) (*rest.Response, e
 	if err != nil {
 		return nil, agentError(err)
 	}
-	operation := a.await(ctx, f.entry, id, controldb.OperationDrop)
+	operation := a.await(ctx, f.entry, id, account.OperationDrop)
 	a.forget(f.entry)
 	if response, err := a.unfinished(r, f.entry, operation); response != nil || err != nil {
 		return response, err
@@ -483,7 +484,7 @@ func (a *agents) begunAnyway(ctx context.Context, e *rest.Entry, id uuid.UUID, e
 	if err == nil || !errors.Is(err, dberror.ErrUnreachable) {
 		return false
 	}
-	_, ok, err := e.Store.JobAgentOperation(ctx, id)
+	_, ok, err := account.On(e.Store).Operation(ctx, id)
 	return err == nil && ok
 }
 
@@ -498,7 +499,7 @@ func (a *agents) forget(e *rest.Entry) {
 
 // await waits for an operation for a while. The change is committed, so an error of the database
 // must not look as if it was not: then the operation is in progress.
-func (a *agents) await(ctx context.Context, e *rest.Entry, id uuid.UUID, kind string) controldb.JobAgentOperation {
+func (a *agents) await(ctx context.Context, e *rest.Entry, id uuid.UUID, kind string) account.Operation {
 	a.remember(id, e)
 	begun := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, syncTime)

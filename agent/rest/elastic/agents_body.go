@@ -15,7 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -117,9 +117,9 @@ func decodeAgent(r *rest.Request, dst any, opts body.Options) error {
 
 // readPut reads the body of PUT, and returns the database and the change that it asks for. It
 // checks everything that needs no database.
-func (a *agents) readPut(r *rest.Request, entries []*rest.Entry) (*rest.Entry, controldb.JobAgentChange, error) {
+func (a *agents) readPut(r *rest.Request, entries []*rest.Entry) (*rest.Entry, account.Change, error) {
 	var b agentBody
-	change := controldb.JobAgentChange{Name: r.Path["agent"]}
+	change := account.Change{Name: r.Path["agent"]}
 	if err := decodeAgent(r, &b, body.Options{FoldCase: true}); err != nil {
 		return nil, change, err
 	}
@@ -158,9 +158,9 @@ func (a *agents) readPut(r *rest.Request, entries []*rest.Entry) (*rest.Entry, c
 }
 
 // readPatch reads the body of PATCH.
-func (a *agents) readPatch(r *rest.Request) (controldb.JobAgentChange, error) {
+func (a *agents) readPatch(r *rest.Request) (account.Change, error) {
 	var b agentPatch
-	var change controldb.JobAgentChange
+	var change account.Change
 	if err := decodeAgent(r, &b, body.Options{FoldCase: true, AllowEmpty: true}); err != nil {
 		return change, err
 	}
@@ -256,7 +256,7 @@ func findDatabase(r *rest.Request, id string, entries []*rest.Entry) (*rest.Entr
 var skuPattern = regexp.MustCompile(`(?i)^JA([1-9][0-9]{0,4})$`)
 
 // change adds the SKU to a change.
-func (s skuBody) change(c *controldb.JobAgentChange) error {
+func (s skuBody) change(c *account.Change) error {
 	if s.Name == "" {
 		return badAgent("MissingSkuName", "$.sku.name", "The name of the SKU is missing: want JA100, JA200, JA400 or JA800.")
 	}
@@ -284,7 +284,7 @@ func (s skuBody) change(c *controldb.JobAgentChange) error {
 }
 
 // identity adds the identity to a change (R-7).
-func (a *agents) identity(b *identityBody, c *controldb.JobAgentChange) error {
+func (a *agents) identity(b *identityBody, c *account.Change) error {
 	none := ""
 	switch {
 	case b.Type == "":
@@ -376,12 +376,12 @@ func (a *agents) view(f found) agentView {
 
 // publicState returns a state as the API knows it. An implicit agent is Ready. A job agent that is
 // Faulted shows as Disabled: clients know no other state in which nothing works.
-func publicState(s controldb.JobAgentState) string {
+func publicState(s account.State) string {
 	switch s {
-	case controldb.AgentNone:
-		return string(controldb.AgentReady)
-	case controldb.AgentFaulted:
-		return string(controldb.AgentDisabled)
+	case account.AgentNone:
+		return string(account.AgentReady)
+	case account.AgentFaulted:
+		return string(account.AgentDisabled)
 	}
 	return string(s)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 )
 
 // The bodies of operations.
@@ -38,11 +38,11 @@ func agentTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.
 
 // unfinished returns the answer to a change whose operation has not ended (202) or has failed (an
 // error), and nil if the operation has succeeded.
-func (a *agents) unfinished(r *rest.Request, e *rest.Entry, o controldb.JobAgentOperation) (*rest.Response, error) {
+func (a *agents) unfinished(r *rest.Request, e *rest.Entry, o account.Operation) (*rest.Response, error) {
 	switch o.Status {
-	case controldb.OperationSucceeded:
+	case account.OperationSucceeded:
 		return nil, nil
-	case controldb.OperationFailed:
+	case account.OperationFailed:
 		return nil, operationFailure(o)
 	}
 	return &rest.Response{
@@ -52,7 +52,7 @@ func (a *agents) unfinished(r *rest.Request, e *rest.Entry, o controldb.JobAgent
 }
 
 // operationFailure is the error of an operation that has failed.
-func operationFailure(o controldb.JobAgentOperation) error {
+func operationFailure(o account.Operation) error {
 	status := http.StatusConflict
 	if o.ErrorCode == "OperationTimedOut" {
 		status = http.StatusInternalServerError
@@ -99,26 +99,26 @@ func (a *agents) remember(id uuid.UUID, e *rest.Entry) {
 
 // findOperation returns the operation of a path, and its database. Any front finds it: the
 // databases of the subscription are asked.
-func (a *agents) findOperation(ctx context.Context, r *rest.Request) (*rest.Entry, controldb.JobAgentOperation, error) {
+func (a *agents) findOperation(ctx context.Context, r *rest.Request) (*rest.Entry, account.Operation, error) {
 	absent := agentFault(http.StatusNotFound, "OperationIdNotFound", "", "The operation with the id '%s' was not found.", r.Path["operation"])
 	id, err := uuid.Parse(r.Path["operation"])
 	if err != nil {
-		return nil, controldb.JobAgentOperation{}, absent
+		return nil, account.Operation{}, absent
 	}
 	entries, err := a.directory.InSubscription(r.Path["subscription"])
 	if err != nil {
-		return nil, controldb.JobAgentOperation{}, err
+		return nil, account.Operation{}, err
 	}
 	a.mu.Lock()
 	first := a.begun[id]
 	a.mu.Unlock()
 	var failed error
-	visit := func(e *rest.Entry) (controldb.JobAgentOperation, bool) {
+	visit := func(e *rest.Entry) (account.Operation, bool) {
 		if group, ok := r.Path["resourceGroup"]; ok && !strings.EqualFold(group, e.ResourceGroup) ||
 			normalized(r.Path["location"]) != normalized(e.Location) {
-			return controldb.JobAgentOperation{}, false
+			return account.Operation{}, false
 		}
-		o, ok, err := e.Store.JobAgentOperation(ctx, id)
+		o, ok, err := account.On(e.Store).Operation(ctx, id)
 		if err != nil && away(err) && failed == nil {
 			failed = err
 		}
@@ -138,9 +138,9 @@ func (a *agents) findOperation(ctx context.Context, r *rest.Request) (*rest.Entr
 		}
 	}
 	if failed != nil {
-		return nil, controldb.JobAgentOperation{}, failed // it may be there
+		return nil, account.Operation{}, failed // it may be there
 	}
-	return nil, controldb.JobAgentOperation{}, absent
+	return nil, account.Operation{}, absent
 }
 
 // operationStatus handles the URL of Azure-AsyncOperation.
@@ -152,9 +152,9 @@ func (a *agents) operationStatus(ctx context.Context, r *rest.Request) (*rest.Re
 	view := operationView{Name: o.ID.String(), Status: o.Status, StartTime: agentTime(o.StartTime)}
 	response := &rest.Response{Status: http.StatusOK}
 	switch o.Status {
-	case controldb.OperationInProgress:
+	case account.OperationInProgress:
 		response.Header = a.retryLater()
-	case controldb.OperationFailed:
+	case account.OperationFailed:
 		view.Error = &operationError{Code: o.ErrorCode, Message: o.ErrorMessage}
 	}
 	response.Body = view
@@ -168,14 +168,14 @@ func (a *agents) operationResult(ctx context.Context, r *rest.Request) (*rest.Re
 		return nil, err
 	}
 	switch {
-	case o.Status == controldb.OperationInProgress:
+	case o.Status == account.OperationInProgress:
 		return &rest.Response{
 			Status: http.StatusAccepted, Header: a.operationHeader(r, e, o.ID, false),
 			Body: acceptedView{Operation: o.Kind, StartTime: agentTime(o.StartTime)},
 		}, nil
-	case o.Status == controldb.OperationFailed:
+	case o.Status == account.OperationFailed:
 		return nil, operationFailure(o)
-	case o.Kind == controldb.OperationDrop:
+	case o.Kind == account.OperationDrop:
 		return &rest.Response{Status: http.StatusNoContent}, nil
 	}
 	agent, err := a.read(ctx, e)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -66,17 +67,17 @@ func TestJobAgents(t *testing.T) {
 		require.Equal(t, 200, a.Status, a)
 		require.JSONEq(t, fmt.Sprintf(`{"id":%q,"name":"agent1","type":"Microsoft.Sql/servers/jobAgents","location":"onprem",
 			"sku":{"name":"JA100","capacity":100},"properties":{"databaseId":%q,"state":"Ready"}}`, front.A, databaseID("jobdb1")), a.Body)
-		agent, err := f.Store.JobAgent(t.Context())
+		agent, err := account.On(f.Store).Read(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentNone, agent.State, "nothing is written by a GET")
+		require.Equal(t, account.AgentNone, agent.State, "nothing is written by a GET")
 	})
 	t.Run("8 SKU and capacity differ", func(t *testing.T) {
 		a := f.Do(t, "PUT", front.A+front.Version, putBody("jobdb1", "JA100", 200))
 		require.Equal(t, 400, a.Status, a)
 		require.Equal(t, "SkuMismatchingNameCapacity", a.Code(t))
-		agent, err := f.Store.JobAgent(t.Context())
+		agent, err := account.On(f.Store).Read(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, controldb.AgentNone, agent.State)
+		require.Equal(t, account.AgentNone, agent.State)
 	})
 	t.Run("10 another server", func(t *testing.T) {
 		a := f.Do(t, "PUT", front.A+front.Version,
@@ -207,9 +208,9 @@ func TestJobAgentFaults(t *testing.T) {
 		require.Equal(t, want, f.DoAs(t, role, "DELETE", front.A+front.Version, nil).Status)
 		require.Equal(t, 200, f.DoAs(t, role, "GET", front.A+front.Version, nil).Status)
 	}
-	agent, err := f.Store.JobAgent(t.Context())
+	agent, err := account.On(f.Store).Read(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, controldb.AgentNone, agent.State, "no fault has changed anything")
+	require.Equal(t, account.AgentNone, agent.State, "no fault has changed anything")
 }
 
 // An operation that takes longer than two seconds is answered with 202, and can be followed.
@@ -219,7 +220,7 @@ func TestJobAgentLongRunningOperation(t *testing.T) {
 	require.Equal(t, 200, f.Do(t, "PATCH", front.A+front.Version, `{"tags":{}}`).Status)
 	// Another front has begun a change, holds it, and was killed.
 	capacity := 7
-	_, id, err := f.Store.SetJobAgent(t.Context(), controldb.JobAgentChange{Name: "agent1", Capacity: &capacity})
+	_, id, err := account.On(f.Store).Set(t.Context(), account.Change{Name: "agent1", Capacity: &capacity})
 	require.NoError(t, err)
 	hold(t, f, 60)
 	for method, body := range map[string]string{"PUT": putBody("jobdb1", "JA100", 100), "PATCH": `{"sku":{"name":"JA9"}}`, "DELETE": ""} {
@@ -246,7 +247,7 @@ func TestJobAgentLongRunningOperation(t *testing.T) {
 		}
 	}
 	hold(t, f, 0)
-	require.NoError(t, f.Store.AdvanceJobAgent(t.Context(), uuid.New(), time.Second))
+	require.NoError(t, account.On(f.Store).Advance(t.Context(), uuid.New(), time.Second))
 	a := f.Do(t, "GET", location+"jobAgentAzureAsyncOperation/"+id.String()+front.Version, nil)
 	require.Equal(t, "Succeeded", a.At(t, "status"), a)
 	a = f.Do(t, "GET", location+"jobAgentOperationResults/"+id.String()+front.Version, nil)
@@ -294,7 +295,7 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 	hold(t, f, 0)
 	status := func() any { return f.Do(t, "GET", strings.TrimPrefix(async, f.URL), nil).At(t, "status") }
 	for n := 0; n < 100 && status() != "Succeeded"; n++ { // a call advances as far as it gets in its time
-		require.NoError(t, f.Store.AdvanceJobAgent(ctx, uuid.New(), time.Second))
+		require.NoError(t, account.On(f.Store).Advance(ctx, uuid.New(), time.Second))
 	}
 	require.Equal(t, "Succeeded", status())
 	require.Equal(t, 204, f.Do(t, "GET", result, nil).Status)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -125,7 +126,7 @@ func TestCase016CredentialIsSealed(t *testing.T) {
 		content := rows(t, f, `SELECT (SELECT x.* FROM `+table+` AS x FOR JSON PATH)`)
 		require.NotContains(t, strings.Join(content, "\n"), "p-secret-123", table)
 	}
-	sealed, err := f.Store.SealedCredential(t.Context(), "c16")
+	sealed, err := secrets.On(f.Store).Credential(t.Context(), "c16")
 	require.NoError(t, err)
 	require.Equal(t, 2, sealed.Secret.Place.Version)
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/elastic"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -75,10 +76,10 @@ func carryOut(t *testing.T, f *front.Front) error {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		if err := f.Store.AdvanceJobAgent(t.Context(), uuid.New(), time.Second); err != nil {
+		if err := account.On(f.Store).Advance(t.Context(), uuid.New(), time.Second); err != nil {
 			return err
 		}
-		a, err := f.Store.JobAgent(t.Context())
+		a, err := account.On(f.Store).Read(t.Context())
 		if err != nil || a.Operation == uuid.Nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -157,7 +158,7 @@ func (p *place) storeCredential(ctx context.Context, r *rest.Request, name strin
 		if !missing {
 			name = current.Name // what a value is sealed for is the stored spelling
 		}
-		sealed, err = p.store.SealSecret(ctx, secret.Place{
+		sealed, err = secrets.On(p.store).Seal(ctx, secret.Place{
 			Owner: secret.OwnerCredential, Name: name, Version: current.SecretVersion + 1,
 		}, password)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -97,7 +98,7 @@ func (s *Surface) driftOperations() []rest.Operation {
 }
 
 // schemaView describes a schema that a database had.
-func (p *place) schemaView(h controldb.SchemaState) schemaView {
+func (p *place) schemaView(h drifts.SchemaState) schemaView {
 	name := h.Target.String()
 	v := schemaView{envelope: envelope{ID: p.id("driftHistory", name), Name: name, Type: typeSchema}}
 	v.Properties.ServerName, v.Properties.DatabaseName, v.Properties.Options = p.shortServer(h.Server), h.Database, h.Options
@@ -108,7 +109,7 @@ func (p *place) schemaView(h controldb.SchemaState) schemaView {
 }
 
 // baselineView describes a baseline from its rows.
-func (p *place) baselineView(rows []controldb.DriftBaseline) baselineView {
+func (p *place) baselineView(rows []drifts.Baseline) baselineView {
 	name := rows[0].Name
 	v := baselineView{envelope: envelope{ID: p.id("driftBaselines", name), Name: name, Type: typeBaseline}}
 	v.Properties.Source, v.Properties.SetTime, v.Properties.SetBy = rows[0].Source, instant(rows[0].Set), rows[0].By
@@ -119,7 +120,7 @@ func (p *place) baselineView(rows []controldb.DriftBaseline) baselineView {
 }
 
 // readDriftFilter reads the filter of the history from the query, and the place of the list.
-func (p *place) readDriftFilter(ctx context.Context, r *rest.Request) (f controldb.DriftFilter, id string, err error) {
+func (p *place) readDriftFilter(ctx context.Context, r *rest.Request) (f drifts.Filter, id string, err error) {
 	id = p.id("driftHistory")
 	switch {
 	case r.Path["job"] != "":
@@ -157,11 +158,11 @@ func (at *place) listSchemas(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 // answerSchemas answers with a page of the history.
-func (p *place) answerSchemas(ctx context.Context, r *rest.Request, f controldb.DriftFilter, id string) (*rest.Response, error) {
-	return answerPage(p, r, func(page controldb.Page[controldb.SchemaStateKey]) (string, []controldb.SchemaState, error) {
-		rows, err := p.store.PageOfDriftHistory(ctx, f, page)
+func (p *place) answerSchemas(ctx context.Context, r *rest.Request, f drifts.Filter, id string) (*rest.Response, error) {
+	return answerPage(p, r, func(page controldb.Page[drifts.SchemaStateKey]) (string, []drifts.SchemaState, error) {
+		rows, err := drifts.On(p.store).PageOfHistory(ctx, f, page)
 		return id, rows, err
-	}, controldb.SchemaState.Key, p.schemaView)
+	}, drifts.SchemaState.Key, p.schemaView)
 }
 
 func (at *place) getSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -170,8 +171,8 @@ func (at *place) getSchemas(ctx context.Context, r *rest.Request) (*rest.Respons
 	if err != nil || len(name) != 36 {
 		return nil, notFound(typeSchema, wording.Clip(name, maxName, wording.Characters))
 	}
-	f := controldb.DriftFilter{Target: id}
-	if known, err := at.store.PageOfDriftHistory(ctx, f, controldb.Page[controldb.SchemaStateKey]{Top: 1}); err != nil {
+	f := drifts.Filter{Target: id}
+	if known, err := drifts.On(at.store).PageOfHistory(ctx, f, controldb.Page[drifts.SchemaStateKey]{Top: 1}); err != nil {
 		return nil, err
 	} else if len(known) == 0 {
 		return nil, notFound(typeSchema, name)
@@ -180,7 +181,7 @@ func (at *place) getSchemas(ctx context.Context, r *rest.Request) (*rest.Respons
 }
 
 func (at *place) listBaselines(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	rows, err := at.store.DriftBaselines(ctx)
+	rows, err := drifts.On(at.store).Baselines(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (at *place) getBaseline(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
-	rows, err := p.store.DriftBaseline(ctx, name)
+	rows, err := drifts.On(p.store).Baseline(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrBaselineNotFound, typeBaseline, name)
 	}
@@ -223,12 +224,12 @@ func (at *place) putBaseline(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	if err := at.store.SetDriftBaseline(ctx, name, from); err != nil {
+	if err := drifts.On(at.store).SetBaseline(ctx, name, from); err != nil {
 		return nil, err
 	}
 	return at.answerBaseline(ctx, name)
 }
 
 func (at *place) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
+	return deleted(drifts.On(at.store).DeleteBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -241,8 +242,10 @@ func TestCase072Idempotency(t *testing.T) {
 func TestStartWhilePaused(t *testing.T) {
 	f := front.Shared(t)
 	idleJob(t, f)
-	require.NoError(t, f.Store.Pause(t.Context(), "maintenance until <Monday>"))
-	resume := sync.OnceFunc(func() { require.NoError(t, f.Store.Resume(context.WithoutCancel(t.Context()), time.Time{})) })
+	require.NoError(t, identity.On(f.Store).Pause(t.Context(), "maintenance until <Monday>"))
+	resume := sync.OnceFunc(func() {
+		require.NoError(t, identity.On(f.Store).Resume(context.WithoutCancel(t.Context()), time.Time{}))
+	})
 	defer resume()
 	refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50193", "POST", at("jobs", "j1", "start"), nil)
 	refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50193", "PUT", at("jobs", "j1", "executions", uuid.NewString()), nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -93,10 +94,10 @@ func TestLostAnswerOfAStart(t *testing.T) {
 
 	t.Run("a disabled agent", func(t *testing.T) {
 		ok(t, f, 200, "GET", at("jobs", "j1"), nil)
-		_, _, err := store.SetJobAgent(t.Context(), controldb.JobAgentChange{Name: front.Agent})
+		_, _, err := account.On(store).Set(t.Context(), account.Change{Name: front.Agent})
 		require.NoError(t, err)
-		require.NoError(t, store.AdvanceJobAgent(t.Context(), uuid.New(), time.Minute))
-		require.NoError(t, store.DisableJobAgent(t.Context(), "maintenance"))
+		require.NoError(t, account.On(store).Advance(t.Context(), uuid.New(), time.Minute))
+		require.NoError(t, account.On(store).Disable(t.Context(), "maintenance"))
 		a := refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50183", "PUT", at("jobs", "j1"), props("description", "x"))
 		require.Contains(t, a.At(t, "error.message"), "maintenance")
 		refused(t, f, 409, "ElasticJobAgentOperationUnavailable", "50183", "POST", at("jobs", "j1", "start"), nil)

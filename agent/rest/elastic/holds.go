@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -92,7 +93,7 @@ func (s *Surface) holdOperations() []rest.Operation {
 }
 
 // pauseView describes the pause of a database.
-func (p *place) pauseView(one controldb.TargetPause) pauseView {
+func (p *place) pauseView(one holds.Pause) pauseView {
 	name := one.Target.String()
 	v := pauseView{envelope: envelope{ID: p.id("targetPauses", name), Name: name, Type: typePause}}
 	v.Properties.ServerName, v.Properties.DatabaseName = p.shortServer(one.Server), one.Database
@@ -101,7 +102,7 @@ func (p *place) pauseView(one controldb.TargetPause) pauseView {
 }
 
 // windowView describes a window of databases.
-func (p *place) windowView(w controldb.TargetWindow) windowView {
+func (p *place) windowView(w holds.Window) windowView {
 	return windowView{
 		envelope: envelope{ID: p.id("targetWindows", w.Name), Name: w.Name, Type: typeWindow},
 		Properties: windowProperties{
@@ -112,19 +113,19 @@ func (p *place) windowView(w controldb.TargetWindow) windowView {
 }
 
 func (at *place) listPauses(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[uuid.UUID]) (string, []controldb.TargetPause, error) {
-		rows, err := at.store.TargetPauses(ctx, page)
+	return answerPage(at, r, func(page controldb.Page[uuid.UUID]) (string, []holds.Pause, error) {
+		rows, err := holds.On(at.store).Pauses(ctx, page)
 		return at.id("targetPauses"), rows, err
-	}, func(one controldb.TargetPause) uuid.UUID { return one.Target }, at.pauseView)
+	}, func(one holds.Pause) uuid.UUID { return one.Target }, at.pauseView)
 }
 
 // pause returns the pause that a path names.
-func (p *place) pause(ctx context.Context, r *rest.Request) (controldb.TargetPause, error) {
+func (p *place) pause(ctx context.Context, r *rest.Request) (holds.Pause, error) {
 	id, err := uuid.Parse(r.Path["target"])
 	if err != nil || len(r.Path["target"]) != 36 {
-		return controldb.TargetPause{}, dberror.ErrTargetNotPaused
+		return holds.Pause{}, dberror.ErrTargetNotPaused
 	}
-	return p.store.TargetPause(ctx, id)
+	return holds.On(p.store).Pause(ctx, id)
 }
 
 func (at *place) getPause(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -146,14 +147,14 @@ func (at *place) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	wanted := controldb.TargetPause{Target: one.ID, Server: one.Server, Database: one.Database, Reason: p.Reason}
+	wanted := holds.Pause{Target: one.ID, Server: one.Server, Database: one.Database, Reason: p.Reason}
 	if p.EndTime != nil {
 		wanted.Until = p.EndTime.at
 	}
-	if err := at.store.PauseTarget(ctx, wanted); err != nil {
+	if err := holds.On(at.store).SetPause(ctx, wanted); err != nil {
 		return nil, err
 	}
-	found, err := at.store.TargetPause(ctx, one.ID)
+	found, err := holds.On(at.store).Pause(ctx, one.ID)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrTargetNotPaused, typePause, one.ID.String()) // ended meanwhile
 	}
@@ -163,13 +164,13 @@ func (at *place) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Respon
 func (at *place) resumeTarget(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	found, err := at.pause(ctx, r)
 	if err == nil {
-		err = at.store.ResumeTarget(ctx, found.Server, found.Database, found.Target)
+		err = holds.On(at.store).Resume(ctx, found.Server, found.Database, found.Target)
 	}
 	return deleted(err, dberror.ErrTargetNotPaused)
 }
 
 func (at *place) listWindows(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, at, r, "targetWindows", at.store.TargetWindows, nil, func(w controldb.TargetWindow) string { return w.Name }, at.windowView)
+	return answerNames(ctx, at, r, "targetWindows", holds.On(at.store).Windows, nil, func(w holds.Window) string { return w.Name }, at.windowView)
 }
 
 func (at *place) getWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -177,7 +178,7 @@ func (at *place) getWindow(ctx context.Context, r *rest.Request) (*rest.Response
 }
 
 func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
-	found, err := p.store.TargetWindow(ctx, name)
+	found, err := holds.On(p.store).Window(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrTargetWindowNotFound, typeWindow, name)
 	}
@@ -207,19 +208,19 @@ func (at *place) putWindow(ctx context.Context, r *rest.Request) (*rest.Response
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	w := controldb.TargetWindow{
+	w := holds.Window{
 		Name: name, Server: server, Database: p.DatabaseName, TagFilter: p.TagFilter, Calendar: p.CalendarName, Blackouts: p.Blackouts,
 		Zone: p.TimeZone, ZoneTag: p.TimeZoneTag,
 	}
 	if server != "" && p.DatabaseName != "" {
 		w.Target = targets.TargetID(server, p.DatabaseName)
 	}
-	if err := at.store.SetTargetWindow(ctx, w); err != nil {
+	if err := holds.On(at.store).SetWindow(ctx, w); err != nil {
 		return nil, err
 	}
 	return at.answerWindow(ctx, name)
 }
 
 func (at *place) deleteWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return deleted(at.store.DeleteTargetWindow(ctx, r.Path["window"]), dberror.ErrTargetWindowNotFound)
+	return deleted(holds.On(at.store).DeleteWindow(ctx, r.Path["window"]), dberror.ErrTargetWindowNotFound)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -52,7 +53,7 @@ func TestTargetWindows(t *testing.T) {
 	}
 	of := ok(t, f, 200, "PUT", at("targetWindows", "w1"), props("blackouts", "rest nights", "serverName", "moved.example", "databaseName", "Müller"))
 	require.NotContains(t, of.At(t, "properties"), "tagFilter", "the window is replaced")
-	stored, err := f.Store.TargetWindow(t.Context(), "w1")
+	stored, err := holds.On(f.Store).Window(t.Context(), "w1")
 	require.NoError(t, err)
 	require.Equal(t, targets.TargetID("moved.example", "Müller"), stored.Target)
 	list := ok(t, f, 200, "GET", at("targetWindows")+"&$top=2", nil)
@@ -70,7 +71,7 @@ func TestTargetWindows(t *testing.T) {
 		ok(t, f, 204, "DELETE", at("targetWindows", fmt.Sprintf("w%d", i)), nil)
 	}
 	refused(t, f, 404, "ResourceNotFound", "", "GET", at("targetWindows", "w1"), nil)
-	_, err = f.Store.TargetWindow(t.Context(), "w1")
+	_, err = holds.On(f.Store).Window(t.Context(), "w1")
 	require.ErrorIs(t, err, dberror.ErrTargetWindowNotFound)
 	require.NoError(t, f.Store.DeleteCalendar(t.Context(), "rest nights"))
 }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/questions"
 )
 
 // Questions to target groups are an extension: Elastic Jobs has none. The name of a question is its
@@ -110,7 +110,7 @@ func (s *Surface) questionOperations() []rest.Operation {
 }
 
 // questionView describes a question.
-func (p *place) questionView(q controldb.AskedQuestion) questionView {
+func (p *place) questionView(q questions.Question) questionView {
 	name := strconv.FormatInt(q.ID, 10)
 	v := questionView{envelope: envelope{ID: p.id("questions", name), Name: name, Type: typeQuestion}}
 	to := &v.Properties
@@ -129,7 +129,7 @@ func (at *place) askQuestion(ctx context.Context, r *rest.Request) (*rest.Respon
 		return nil, err
 	}
 	p := in.Properties
-	id, err := at.store.AskQuestion(ctx, controldb.QuestionSpec{
+	id, err := questions.On(at.store).Ask(ctx, questions.Spec{
 		TargetGroup: p.TargetGroupName, Text: p.Question, Credential: p.CredentialName,
 		MaxRows: p.MaxRows, MaxRowsOfTarget: p.MaxRowsPerTarget, TimeoutSeconds: p.TimeoutSeconds,
 	})
@@ -152,12 +152,12 @@ func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, e
 	missing := func(err error) error {
 		return orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
 	}
-	q, err := p.store.Question(ctx, id)
+	q, err := questions.On(p.store).Get(ctx, id)
 	if err != nil {
 		return nil, missing(err)
 	}
 	v := p.questionView(q)
-	shapes, err := p.store.QuestionShapes(ctx, id)
+	shapes, err := questions.On(p.store).Shapes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, e
 		}
 		v.Properties.Shapes = append(v.Properties.Shapes, shape)
 	}
-	errs, err := p.store.QuestionErrors(ctx, id)
+	errs, err := questions.On(p.store).Errors(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (at *place) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	if err := at.store.CancelQuestion(ctx, id); err != nil {
+	if err := questions.On(at.store).Cancel(ctx, id); err != nil {
 		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	return at.answerQuestion(ctx, id)
@@ -202,15 +202,15 @@ func (at *place) listQuestions(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.Questions(ctx, maxTop) // those that are kept: hardly more than a hundred
+	rows, err := questions.On(at.store).Questions(ctx, maxTop) // those that are kept: hardly more than a hundred
 	if err != nil {
 		return nil, err
 	}
 	if p.key != nil {
-		rows = slices.DeleteFunc(rows, func(q controldb.AskedQuestion) bool { return q.ID >= *p.key })
+		rows = slices.DeleteFunc(rows, func(q questions.Question) bool { return q.ID >= *p.key })
 	}
 	rows = rows[min(int64(len(rows)), p.skip):]
-	key := func(q controldb.AskedQuestion) int64 { return q.ID }
+	key := func(q questions.Question) int64 { return q.ID }
 	return &rest.Response{Status: http.StatusOK, Body: result(p, rows[:min(len(rows), p.size+1)], at, r, at.id("questions"), key, at.questionView)}, nil
 }
 
@@ -219,7 +219,7 @@ func (at *place) listAnswers(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err != nil {
 		return nil, err
 	}
-	if _, err := at.store.Question(ctx, id); err != nil {
+	if _, err := questions.On(at.store).Get(ctx, id); err != nil {
 		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	p, err := readPage[int](r, at.cfg.PageSize)
@@ -230,13 +230,13 @@ func (at *place) listAnswers(ctx context.Context, r *rest.Request) (*rest.Respon
 	if p.key != nil {
 		after += *p.key
 	}
-	rows, err := at.store.QuestionRows(ctx, id, after, p.size+1)
+	rows, err := questions.On(at.store).Rows(ctx, id, after, p.size+1)
 	if err != nil {
 		return nil, err
 	}
-	view := func(one controldb.QuestionRow) questionRow {
+	view := func(one questions.Row) questionRow {
 		return questionRow{one.Number, one.Shape, one.Server, one.Database, one.Values}
 	}
 	place := at.id("questions", strconv.FormatInt(id, 10), "rows")
-	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, place, func(one controldb.QuestionRow) int { return one.Number }, view)}, nil
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, place, func(one questions.Row) int { return one.Number }, view)}, nil
 }

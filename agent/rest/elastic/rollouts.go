@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
 // Roll-outs are an extension: Elastic Jobs has none. A roll-out has the name of its own run.
@@ -133,12 +134,12 @@ func given(id uuid.UUID) *uuid.UUID {
 }
 
 // rolloutID returns the id of a roll-out.
-func (p *place) rolloutID(r controldb.Rollout) string {
+func (p *place) rolloutID(r rollouts.Rollout) string {
 	return p.id("jobs", r.JobName, "rollouts", r.ID.String())
 }
 
 // rolloutView describes a roll-out.
-func (p *place) rolloutView(r controldb.Rollout, waves []controldb.RolloutWave) rolloutView {
+func (p *place) rolloutView(r rollouts.Rollout, waves []rollouts.Wave) rolloutView {
 	v := rolloutView{envelope: envelope{ID: p.rolloutID(r), Name: r.ID.String(), Type: typeRollout}, Properties: rolloutProperties{
 		JobVersion: r.JobVersion, JobExecutionID: r.ID, State: string(r.State), Wave: r.Wave, WaveCount: r.Waves, WaveName: r.WaveName, Targets: r.Targets,
 		Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached, Pending: r.Pending(), LeftOut: r.LeftOut,
@@ -206,39 +207,39 @@ func (s *Surface) rolloutOperations() []rest.Operation {
 		s.get("JobRollouts_ListTargets", rolloutPath+"/{rollout}/targets", (*place).listRolloutTargets,
 			"Lists the targets of a roll-out in the order of its waves, with what its probes returned there.", reflect.TypeFor[list[rolloutTargetView]](), pageParameters...),
 		changeRollout(s, "Approve", "Approves the wave that waits for an approval.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in approveInput) error {
-			return st.ApproveRollout(ctx, id, in.Wave, in.Comment)
+			return rollouts.On(st).Approve(ctx, id, in.Wave, in.Comment)
 		}),
 		changeRollout(s, "Reject", "Refuses the approval: the roll-out pauses with the reason.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in rejectInput) error {
-			return st.RejectRollout(ctx, id, in.Reason)
+			return rollouts.On(st).Reject(ctx, id, in.Reason)
 		}),
 		changeRollout(s, "Pause", "Pauses a roll-out: no target and no wave starts.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in reasonInput) error {
-			return st.PauseRollout(ctx, id, in.Reason)
+			return rollouts.On(st).Pause(ctx, id, in.Reason)
 		}),
 		changeRollout(s, "Resume", "Lets a paused roll-out go on.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, _ noInput) error {
-			return st.ResumeRollout(ctx, id)
+			return rollouts.On(st).Resume(ctx, id)
 		}),
 		changeRollout(s, "Abort", "Ends a roll-out: nothing more starts.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in reasonInput) error {
-			return st.AbortRollout(ctx, id, in.Reason)
+			return rollouts.On(st).Abort(ctx, id, in.Reason)
 		}),
 		changeRollout(s, "Retry", "Runs again what did not succeed in the wave whose gate has failed.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, _ noInput) error {
-			return st.RetryRolloutWave(ctx, id)
+			return rollouts.On(st).RetryWave(ctx, id)
 		}),
 		changeRollout(s, "Skip", "Skips a wave: the current one if its gate has failed, else the next one.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in skipInput) error {
-			return st.SkipRolloutWave(ctx, id, in.Wave)
+			return rollouts.On(st).SkipWave(ctx, id, in.Wave)
 		}),
 		changeRollout(s, "Extend", "Makes the bake of the current wave longer.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in extendInput) error {
 			by, err := in.duration(30 * 24 * time.Hour)
 			if err != nil {
 				return err
 			}
-			return st.ExtendRolloutBake(ctx, id, by)
+			return rollouts.On(st).ExtendBake(ctx, id, by)
 		}),
 		changeRollout(s, "ExtendDeadline", "Gives a roll-out more time until its deadline.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in extendInput) error {
 			by, err := in.duration(365 * 24 * time.Hour)
 			if err != nil {
 				return err
 			}
-			return st.ExtendRolloutDeadline(ctx, id, by)
+			return rollouts.On(st).ExtendDeadline(ctx, id, by)
 		}),
 		undo,
 	}
@@ -281,7 +282,7 @@ func changeRollout[In any](
 }
 
 // rollout returns the roll-out that a path names.
-func (p *place) rollout(ctx context.Context, r *rest.Request) (none controldb.Rollout, err error) {
+func (p *place) rollout(ctx context.Context, r *rest.Request) (none rollouts.Rollout, err error) {
 	if err := hidden(r.Path["job"]); err != nil {
 		return none, err
 	}
@@ -290,7 +291,7 @@ func (p *place) rollout(ctx context.Context, r *rest.Request) (none controldb.Ro
 	if err != nil || len(text) != 36 || id == uuid.Nil {
 		return none, notFound(typeRollout, text)
 	}
-	found, err := p.store.Rollouts(ctx, controldb.RolloutFilter{ID: id, JobName: r.Path["job"]}, controldb.Page[controldb.RunKey]{Top: 1})
+	found, err := rollouts.On(p.store).Rollouts(ctx, rollouts.Filter{ID: id, JobName: r.Path["job"]}, controldb.Page[controldb.RunKey]{Top: 1})
 	switch {
 	case err != nil:
 		return none, err
@@ -301,14 +302,14 @@ func (p *place) rollout(ctx context.Context, r *rest.Request) (none controldb.Ro
 }
 
 func (at *place) listRollouts(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[controldb.RunKey]) (string, []controldb.Rollout, error) {
+	return answerPage(at, r, func(page controldb.Page[controldb.RunKey]) (string, []rollouts.Rollout, error) {
 		job, err := at.job(ctx, r.Path["job"])
 		if err != nil {
 			return "", nil, err
 		}
-		rows, err := at.store.Rollouts(ctx, controldb.RolloutFilter{JobName: job.Name}, page)
+		rows, err := rollouts.On(at.store).Rollouts(ctx, rollouts.Filter{JobName: job.Name}, page)
 		return at.id("jobs", job.Name, "rollouts"), rows, err
-	}, controldb.Rollout.Key, func(one controldb.Rollout) rolloutView { return at.rolloutView(one, nil) })
+	}, rollouts.Rollout.Key, func(one rollouts.Rollout) rolloutView { return at.rolloutView(one, nil) })
 }
 
 func (at *place) getRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -316,13 +317,13 @@ func (at *place) getRollout(ctx context.Context, r *rest.Request) (*rest.Respons
 	if err != nil {
 		return nil, err
 	}
-	waves, err := at.store.RolloutWaves(ctx, one.ID)
+	waves, err := rollouts.On(at.store).Waves(ctx, one.ID)
 	if err != nil {
 		return nil, err
 	}
 	v := at.rolloutView(one, waves)
 	for i, w := range waves {
-		ended, all, err := at.store.PreflightProgress(ctx, w)
+		ended, all, err := rollouts.On(at.store).PreflightProgress(ctx, w)
 		if err != nil {
 			return nil, err
 		}
@@ -339,10 +340,10 @@ func (at *place) listRolloutTargets(ctx context.Context, r *rest.Request) (*rest
 		return nil, err
 	}
 	self := at.rolloutID(one) + "/targets"
-	return answerPage(at, r, func(page controldb.Page[controldb.RolloutTargetKey]) (string, []controldb.RolloutTarget, error) {
-		rows, err := at.store.RolloutTargets(ctx, one.ID, controldb.RolloutTargetFilter{}, page)
+	return answerPage(at, r, func(page controldb.Page[rollouts.TargetKey]) (string, []rollouts.Target, error) {
+		rows, err := rollouts.On(at.store).Targets(ctx, one.ID, rollouts.TargetFilter{}, page)
 		return self, rows, err
-	}, controldb.RolloutTarget.Key, func(t controldb.RolloutTarget) rolloutTargetView {
+	}, rollouts.Target.Key, func(t rollouts.Target) rolloutTargetView {
 		return rolloutTargetView{
 			envelope: envelope{ID: self + "/" + t.TargetID.String(), Name: t.TargetID.String(), Type: typeRolloutTarget},
 			Properties: rolloutTargetProperties{
@@ -365,10 +366,10 @@ func (at *place) undoRollout(ctx context.Context, r *rest.Request) (*rest.Respon
 		return nil, err
 	}
 	id := repeatable(r, at.rolloutID(one))
-	_, err = at.store.Rollout(ctx, id)
+	_, err = rollouts.On(at.store).Get(ctx, id)
 	switch {
-	case errors.Is(err, controldb.ErrRolloutNotFound):
-		id, err = at.store.UndoRollout(ctx, controldb.UndoRequest{Rollout: one.ID, Only: strings.Join(in.Only, ","), Force: in.Force, Hold: in.Hold, ID: id})
+	case errors.Is(err, rollouts.ErrNotFound):
+		id, err = rollouts.On(at.store).Undo(ctx, rollouts.UndoRequest{Rollout: one.ID, Only: strings.Join(in.Only, ","), Force: in.Force, Hold: in.Hold, ID: id})
 		if err != nil {
 			return nil, err
 		}
@@ -376,7 +377,7 @@ func (at *place) undoRollout(ctx context.Context, r *rest.Request) (*rest.Respon
 		return nil, err
 	}
 	h := http.Header{}
-	if undo, err := at.store.Rollout(ctx, id); err == nil {
+	if undo, err := rollouts.On(at.store).Get(ctx, id); err == nil {
 		h.Set("Location", at.self(r, at.rolloutID(undo)))
 	}
 	return &rest.Response{Status: http.StatusOK, Header: h, Body: undoView{Name: id, UndoOf: one.ID}}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -23,14 +24,14 @@ func TestRollouts(t *testing.T) {
 	refused(t, f, 404, "ResourceNotFound", "", "GET", at("jobs", "rolled", "rollouts", plain), nil)
 	id := uuid.MustParse(ok(t, f, 200, "POST", at("jobs", "rolled", "start"), props("hold", true)).At(t, "name").(string))
 	var err error
-	becomes := func(state controldb.RolloutState) {
+	becomes := func(state rollouts.State) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			r, err := f.Store.Rollout(t.Context(), id)
+			r, err := rollouts.On(f.Store).Get(t.Context(), id)
 			return err == nil && r.State == state
 		}, 20*time.Second, 20*time.Millisecond)
 	}
-	becomes(controldb.RolloutPaused)
+	becomes(rollouts.Paused)
 	of := func(more ...string) string { return at(append([]string{"jobs", "rolled", "rollouts"}, more...)...) }
 	require.Equal(t, id.String(), ok(t, f, 200, "GET", of(), nil).At(t, "value.0.name"))
 	one := ok(t, f, 200, "GET", of(id.String()), nil)
@@ -51,16 +52,16 @@ func TestRollouts(t *testing.T) {
 	refused(t, f, 404, "ResourceNotFound", "", "GET", at("jobs", "nope", "rollouts"), nil)
 
 	ok(t, f, 200, "POST", of(id.String(), "resume"), nil)
-	becomes(controldb.RolloutWaiting)
+	becomes(rollouts.Waiting)
 	refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", of(id.String(), "reject"), nil)
 	require.Equal(t, "Paused", ok(t, f, 200, "POST", of(id.String(), "reject"), obj{"reason": "not today"}).At(t, "properties.state"))
 	ok(t, f, 200, "POST", of(id.String(), "resume"), obj{})
-	becomes(controldb.RolloutWaiting)
+	becomes(rollouts.Waiting)
 	refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", of(id.String(), "approve"), obj{"note": "go"})
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50188", "POST", of(id.String(), "approve"), obj{"wave": "rest"})
 	approved := ok(t, f, 200, "POST", of(id.String(), "approve"), obj{"wave": "canary", "comment": "go"})
 	require.Equal(t, "go", approved.At(t, "properties.waves.0.approvalComment"))
-	becomes(controldb.RolloutBaking)
+	becomes(rollouts.Baking)
 	for _, seconds := range []any{0, -1, 1 << 30, "x"} {
 		refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", of(id.String(), "extend"), obj{"seconds": seconds})
 	}
@@ -73,14 +74,14 @@ func TestRollouts(t *testing.T) {
 	require.Equal(t, "Skipped", ok(t, f, 200, "POST", of(id.String(), "skip"), obj{"wave": "rest"}).At(t, "properties.waves.1.state"))
 	refused(t, f, 400, "ElasticJobsOperationFailed", "", "POST", of(id.String(), "undo"), nil)
 	ok(t, f, 200, "POST", of(id.String(), "abort"), obj{"reason": "enough"})
-	becomes(controldb.RolloutAborted)
+	becomes(rollouts.Aborted)
 
 	// What the probe of a wave returned on its targets.
 	defineJob(t, f, "counts", "SELECT 4321 AS n")
 	require.NoError(t, f.Store.SetJobRollout(t.Context(), "rolled",
 		`{"waves": [{"name": "all", "targets": "rest", "probe_job": "counts", "probe_max_value": 5000}]}`, nil))
 	id = uuid.MustParse(ok(t, f, 200, "POST", at("jobs", "rolled", "start"), nil).At(t, "name").(string))
-	becomes(controldb.RolloutSucceeded)
+	becomes(rollouts.Succeeded)
 	listed = ok(t, f, 200, "GET", of(id.String(), "targets"), nil)
 	require.EqualValues(t, 4321, listed.At(t, "value.0.properties.probeValue"))
 	require.EqualValues(t, 1, listed.At(t, "value.0.properties.probeRows"))
@@ -90,14 +91,14 @@ func TestRollouts(t *testing.T) {
 	require.NoError(t, f.Store.SetJobRollout(t.Context(), "rolled", `{"waves": [{"name": "all", "targets": "rest"}], "undo_job": "unrolled"}`, nil))
 	id, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: "rolled"})
 	require.NoError(t, err)
-	becomes(controldb.RolloutSucceeded)
+	becomes(rollouts.Succeeded)
 	undo := ok(t, f, 200, "POST", of(id.String(), "undo"), obj{"only": []string{"Succeeded"}}, "Idempotency-Key: undo-1")
 	again := ok(t, f, 200, "POST", of(id.String(), "undo"), obj{"only": []string{"Succeeded"}}, "Idempotency-Key: undo-1")
 	require.Equal(t, undo.At(t, "name"), again.At(t, "name"))
 	require.Contains(t, undo.Header.Get("Location"), "/jobs/unrolled/rollouts/")
-	list, err := f.Store.Rollouts(t.Context(), controldb.RolloutFilter{UndoOf: id}, controldb.Page[controldb.RunKey]{})
+	list, err := rollouts.On(f.Store).Rollouts(t.Context(), rollouts.Filter{UndoOf: id}, controldb.Page[controldb.RunKey]{})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	id = list[0].ID
-	becomes(controldb.RolloutSucceeded)
+	becomes(rollouts.Succeeded)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // Triggers are an extension: Elastic Jobs has none. They start a job after runs of other jobs.
@@ -88,31 +89,31 @@ func (s *Surface) triggerOperations() []rest.Operation {
 }
 
 // triggerView describes a trigger.
-func (p *place) triggerView(t controldb.JobTrigger) triggerView {
+func (p *place) triggerView(t triggers.Trigger) triggerView {
 	return triggerView{envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name), Name: t.Name, Type: typeTrigger}, Properties: triggerProperties{
 		UpstreamJobNames: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, CreateTime: instant(t.Created), UpdateTime: instant(t.Updated),
 	}}
 }
 
 // trigger returns the trigger that a path names.
-func (p *place) trigger(ctx context.Context, r *rest.Request) (controldb.JobTrigger, error) {
+func (p *place) trigger(ctx context.Context, r *rest.Request) (triggers.Trigger, error) {
 	job, err := p.job(ctx, r.Path["job"])
 	if err != nil {
-		return controldb.JobTrigger{}, err
+		return triggers.Trigger{}, err
 	}
-	t, err := p.store.JobTrigger(ctx, job.Name, r.Path["trigger"])
+	t, err := triggers.On(p.store).Get(ctx, job.Name, r.Path["trigger"])
 	return t, orNotFound(err, dberror.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
 }
 
 func (at *place) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[string]) (string, []controldb.JobTrigger, error) {
+	return answerPage(at, r, func(page controldb.Page[string]) (string, []triggers.Trigger, error) {
 		job, err := at.job(ctx, r.Path["job"])
 		if err != nil {
 			return "", nil, err
 		}
-		rows, err := at.store.PageOfJobTriggers(ctx, job.Name, page)
+		rows, err := triggers.On(at.store).Page(ctx, job.Name, page)
 		return at.id("jobs", job.Name, "triggers"), rows, err
-	}, func(t controldb.JobTrigger) string { return t.Name }, at.triggerView)
+	}, func(t triggers.Trigger) string { return t.Name }, at.triggerView)
 }
 
 func (at *place) getTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -140,12 +141,12 @@ func (at *place) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respons
 		return nil, err
 	}
 	created := false
-	err = at.store.UpdateJobTrigger(ctx, spec)
+	err = triggers.On(at.store).Update(ctx, spec)
 	if errors.Is(err, dberror.ErrTriggerNotFound) {
 		created = true
-		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, dberror.ErrTriggerExists) { // another request has added it meanwhile
+		if err = triggers.On(at.store).Add(ctx, spec); errors.Is(err, dberror.ErrTriggerExists) { // another request has added it meanwhile
 			created = false
-			err = at.store.UpdateJobTrigger(ctx, spec)
+			err = triggers.On(at.store).Update(ctx, spec)
 		}
 	}
 	if err != nil {
@@ -159,10 +160,10 @@ func (at *place) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respons
 }
 
 // readTrigger reads the body of PUT trigger.
-func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTriggerSpec, error) {
+func (p *place) readTrigger(r *rest.Request, job, name string) (triggers.Spec, error) {
 	var in triggerInput
 	if err := decode(r, &in); err != nil {
-		return controldb.JobTriggerSpec{}, err
+		return triggers.Spec{}, err
 	}
 	var f faults
 	in.check(&f, p.id("jobs", job, "triggers", name), name, typeTrigger)
@@ -176,7 +177,7 @@ func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTri
 			break
 		}
 	}
-	return controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
+	return triggers.Spec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
 }
 
 func (at *place) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -187,21 +188,21 @@ func (at *place) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
+	return deleted(triggers.On(at.store).Delete(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
 }
 
 func (at *place) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	var t controldb.JobTrigger
-	return answerPage(at, r, func(page controldb.Page[int64]) (id string, rows []controldb.JobTriggerEvent, err error) {
+	var t triggers.Trigger
+	return answerPage(at, r, func(page controldb.Page[int64]) (id string, rows []triggers.Event, err error) {
 		if t, err = at.trigger(ctx, r); err == nil {
-			rows, err = at.store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, page)
+			rows, err = triggers.On(at.store).Events(ctx, triggers.EventFilter{JobName: t.JobName, Trigger: t.Name}, page)
 		}
 		return at.id("jobs", t.JobName, "triggers", t.Name, "events"), rows, err
-	}, func(e controldb.JobTriggerEvent) int64 { return e.ID }, func(e controldb.JobTriggerEvent) triggerEventView { return at.triggerEventView(t, e) })
+	}, func(e triggers.Event) int64 { return e.ID }, func(e triggers.Event) triggerEventView { return at.triggerEventView(t, e) })
 }
 
 // triggerEventView describes an event of a trigger. Its name is the id of the run that ended.
-func (p *place) triggerEventView(t controldb.JobTrigger, e controldb.JobTriggerEvent) triggerEventView {
+func (p *place) triggerEventView(t triggers.Trigger, e triggers.Event) triggerEventView {
 	name := e.UpstreamRun.String()
 	return triggerEventView{
 		envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name, "events", name), Name: name, Type: typeTriggerEvent},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 // Config configures a [Gateway].
@@ -145,7 +146,7 @@ func (g *Gateway) usable(ctx context.Context) int {
 	results := make(chan bool, len(entries))
 	for _, e := range entries {
 		go func() { // ends with the check, at latest with ctx
-			_, err := e.Store.CheckAgent(ctx)
+			_, err := installed.On(e.Store).CheckAgent(ctx)
 			results <- err == nil
 		}()
 	}

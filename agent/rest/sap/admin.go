@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -41,7 +42,7 @@ func (c *call) listTenants(ctx context.Context) (*rest.Response, error) {
 	if !c.provider {
 		return nil, forbidden()
 	}
-	list, err := c.service.Store.SAPTenants(ctx, "")
+	list, err := sap.On(c.service.Store).Tenants(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (c *call) subscribe(ctx context.Context) (*rest.Response, error) {
 			}
 		}
 	}
-	if err := c.service.Store.SubscribeSAPTenant(ctx, tenant, subDomain, app); err != nil {
+	if err := sap.On(c.service.Store).Subscribe(ctx, tenant, subDomain, app); err != nil {
 		return nil, err
 	}
 	return ok(successBody{Success: true})
@@ -99,7 +100,7 @@ func (c *call) unsubscribe(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.service.Store.UnsubscribeSAPTenant(ctx, tenant, app); err != nil {
+	if err := sap.On(c.service.Store).Unsubscribe(ctx, tenant, app); err != nil {
 		return nil, err
 	}
 	return ok(successBody{Success: true})

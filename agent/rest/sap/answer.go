@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 )
 
 // stamp is a time in the usual form of answers, 2015-10-20 04:30:00 in UTC (S-8).
@@ -296,15 +296,15 @@ type previewBody struct {
 }
 
 // typeOf returns SAP's name of the kind of a schedule.
-func typeOf(mode controldb.SAPMode) string {
-	if mode == controldb.SAPTime {
+func typeOf(mode sap.Mode) string {
+	if mode == sap.Time {
 		return "one-time"
 	}
 	return "recurring"
 }
 
 // modeValue returns the value of a schedule's mode, as it was sent.
-func modeValue(s *controldb.SAPSchedule) json.RawMessage {
+func modeValue(s *sap.Schedule) json.RawMessage {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(s.Spec), &members); err != nil {
 		return json.RawMessage("null") // the text was checked before it was stored
@@ -312,22 +312,22 @@ func modeValue(s *controldb.SAPSchedule) json.RawMessage {
 	return or(string(members[string(s.Mode)]), "null")
 }
 
-func used(s *controldb.SAPSchedule) (m usedMode) {
+func used(s *sap.Schedule) (m usedMode) {
 	value := modeValue(s)
 	switch s.Mode {
-	case controldb.SAPCron:
+	case sap.Cron:
 		m.Cron = value
-	case controldb.SAPTime:
+	case sap.Time:
 		m.Time = value
-	case controldb.SAPRepeatInterval:
+	case sap.RepeatInterval:
 		m.RepeatInterval = value
-	case controldb.SAPRepeatAt:
+	case sap.RepeatAt:
 		m.RepeatAt = value
 	}
 	return m
 }
 
-func all(s *controldb.SAPSchedule) allModes {
+func all(s *sap.Schedule) allModes {
 	m := used(s)
 	return allModes{
 		Cron: orNull(string(m.Cron)), Time: orNull(string(m.Time)), RepeatInterval: orNull(string(m.RepeatInterval)), RepeatAt: orNull(string(m.RepeatAt)),
@@ -360,7 +360,7 @@ func idOf(id uuid.UUID) *uuid.UUID {
 }
 
 // head returns the first members of a schedule. form is that of its times.
-func head(s *controldb.SAPSchedule, form string) scheduleHead {
+func head(s *sap.Schedule, form string) scheduleHead {
 	return scheduleHead{
 		ID: idOf(s.ID), Description: s.Description, Type: typeOf(s.Mode), Active: s.Active,
 		Start: formatTime(s.Start, form), End: formatTime(s.End, form),
@@ -368,35 +368,35 @@ func head(s *controldb.SAPSchedule, form string) scheduleHead {
 }
 
 // created returns a schedule as in E1 and E6, with data as a text.
-func created(s *controldb.SAPSchedule) briefScheduleBody {
+func created(s *sap.Schedule) briefScheduleBody {
 	b := briefScheduleBody{scheduleHead: head(s, stamp), usedMode: used(s)}
 	b.Data = dataText(s.Data)
 	return b
 }
 
 // inJob returns a schedule as in E3 and E4, with data as an object.
-func inJob(s *controldb.SAPSchedule) briefScheduleBody {
+func inJob(s *sap.Schedule) briefScheduleBody {
 	b := briefScheduleBody{scheduleHead: head(s, stampISO), usedMode: used(s)}
 	b.Data = raw(s.Data)
 	return b
 }
 
 // changed returns a schedule as in E11.
-func changed(s *controldb.SAPSchedule) briefScheduleBody {
+func changed(s *sap.Schedule) briefScheduleBody {
 	b := briefScheduleBody{scheduleHead: head(s, stamp), usedMode: used(s)}
 	b.Data, b.JobID = raw(s.Data), &s.JobID
 	return b
 }
 
 // added returns a schedule as in E8.
-func added(s *controldb.SAPSchedule) scheduleBody {
+func added(s *sap.Schedule) scheduleBody {
 	b := scheduleBody{scheduleHead: head(s, stamp), allModes: all(s)}
 	b.Data, b.JobID = dataText(s.Data), &s.JobID
 	return b
 }
 
 // listed returns a schedule as in E9 and E10.
-func listed(s *controldb.SAPSchedule) listedScheduleBody {
+func listed(s *sap.Schedule) listedScheduleBody {
 	b := listedScheduleBody{
 		scheduleHead: head(s, stamp), allModes: all(s),
 		NextRunAt: formatTime(s.NextRunAt, stamp), ModifiedAt: formatTime(s.ModifiedAt, stamp),
@@ -406,7 +406,7 @@ func listed(s *controldb.SAPSchedule) listedScheduleBody {
 }
 
 // found returns a schedule as in E20 and E21.
-func found(s *controldb.SAPSchedule) foundScheduleBody {
+func found(s *sap.Schedule) foundScheduleBody {
 	return foundScheduleBody{
 		ID: s.ID, Description: s.Description, Type: typeOf(s.Mode), Active: s.Active,
 		Start: formatTime(s.Start, stamp), End: formatTime(s.End, stamp), Data: dataText(s.Data),
@@ -423,7 +423,7 @@ func userOf(name string) *string {
 }
 
 // listedJob returns a job as in E2.
-func listedJob(j *controldb.SAPJob) listedJobBody {
+func listedJob(j *sap.Job) listedJobBody {
 	return listedJobBody{
 		ID: j.ID, JobID: j.ID, Name: j.Name, Description: j.Description, Action: j.Action, Active: j.Active,
 		User: userOf(j.User), Method: j.Method, Start: formatTime(j.Start, stamp), End: formatTime(j.End, stamp),
@@ -433,7 +433,7 @@ func listedJob(j *controldb.SAPJob) listedJobBody {
 }
 
 // oneJob returns a job as in E3 and E4.
-func oneJob(j *controldb.SAPJob, schedules bool) jobBody {
+func oneJob(j *sap.Job, schedules bool) jobBody {
 	b := jobBody{
 		ID: &j.ID, Name: j.Name, Description: j.Description, Action: j.Action, Active: j.Active, Method: j.Method,
 		User: json.RawMessage("null"), Start: textOf(j.Start), End: textOf(j.End), ANS: or(j.Ans, noANS), CALM: or(j.Calm, noCALM),
@@ -460,7 +460,7 @@ func textOf(t time.Time) json.RawMessage {
 }
 
 // foundJob returns a job as in E20.
-func foundJob(j *controldb.SAPJob, schedules bool) foundJobBody {
+func foundJob(j *sap.Job, schedules bool) foundJobBody {
 	b := foundJobBody{
 		ID: j.ID, Name: j.Name, Description: j.Description, Action: j.Action, User: userOf(j.User), Active: j.Active,
 		Method: j.Method, Start: formatTime(j.Start, stamp), End: formatTime(j.End, stamp),
@@ -475,7 +475,7 @@ func foundJob(j *controldb.SAPJob, schedules bool) foundJobBody {
 }
 
 // run returns an entry of a run log.
-func run(r *controldb.SAPRun, form string) runBody {
+func run(r *sap.Run, form string) runBody {
 	b := runBody{
 		ID: r.ID, Text: r.Text, Status: r.Status, State: r.State, ExecutedAt: formatTime(r.ExecutedAt, form),
 		ScheduledAt: formatTime(r.ScheduledAt, form), CompletedAt: formatTime(r.CompletedAt, form),
@@ -502,7 +502,7 @@ var taskMessages = map[string]string{
 }
 
 // loggedRun returns an entry of the logs of a schedule.
-func loggedRun(r *controldb.SAPRun) (loggedRunBody, error) {
+func loggedRun(r *sap.Run) (loggedRunBody, error) {
 	events := []eventBody{}
 	for _, e := range r.Events {
 		one := eventBody{Time: e.At.UTC().Format(stamp), Type: e.Type, Text: e.Text}

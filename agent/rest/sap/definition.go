@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -34,7 +34,7 @@ var methods = []string{"GET", "POST", "PUT", "DELETE"}
 // absent members.
 type jobDefinition struct {
 	Name string
-	// Type is controldb.SAPEndpointJob or controldb.SAPTaskJob; empty if absent.
+	// Type is sap.EndpointJob or sap.TaskJob; empty if absent.
 	Type        string
 	Description *string
 	Action      *string
@@ -153,7 +153,7 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 		r.fault("Job action is missing")
 	case a == nil:
 	// Of a change, the control database knows the type of the job.
-	case d.Type == controldb.SAPTaskJob, !whole && len(r.tasks) > 0 && strings.HasPrefix(a.Text, controldb.SAPTaskPrefix):
+	case d.Type == sap.TaskJob, !whole && len(r.tasks) > 0 && strings.HasPrefix(a.Text, sap.TaskPrefix):
 		d.Action = r.task(a)
 	default:
 		d.Action = r.action(a)
@@ -164,7 +164,7 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 	if whole && valueOf(d.User) == "" && valueOf(d.Password) != "" {
 		r.fault("'password' needs 'user'")
 	}
-	if d.Type == controldb.SAPTaskJob && (valueOf(d.User) != "" || valueOf(d.Password) != "" || d.Method != nil && *d.Method != http.MethodPost) {
+	if d.Type == sap.TaskJob && (valueOf(d.User) != "" || valueOf(d.Password) != "" || d.Method != nil && *d.Method != http.MethodPost) {
 		r.fault("A task sends no request: leave 'httpMethod', 'user' and 'password' out")
 	}
 	d.Start, d.End = r.bounds(v)
@@ -182,7 +182,7 @@ func (r *definitionReader) jobType(v *value, whole bool) string {
 	switch {
 	case kind == nil:
 		return ""
-	case !whole, kind.Text == controldb.SAPEndpointJob, kind.Text == controldb.SAPTaskJob && len(r.tasks) > 0:
+	case !whole, kind.Text == sap.EndpointJob, kind.Text == sap.TaskJob && len(r.tasks) > 0:
 		return kind.Text
 	}
 	r.fault("Jobs of the type %s cannot be created by REST", cut(kind.Raw))
@@ -191,11 +191,11 @@ func (r *definitionReader) jobType(v *value, whole bool) string {
 
 // task reads the action of a task.
 func (r *definitionReader) task(v *value) *string {
-	entry, isTask := strings.CutPrefix(v.Text, controldb.SAPTaskPrefix)
+	entry, isTask := strings.CutPrefix(v.Text, sap.TaskPrefix)
 	if v.Kind != '"' || !isTask || !slices.Contains(r.tasks, entry) {
 		r.faults = append(r.faults, fault{
 			text:   "Invalid action of a task",
-			detail: "want " + controldb.SAPTaskPrefix + "NAME with one of the names " + strings.Join(r.tasks, ", "),
+			detail: "want " + sap.TaskPrefix + "NAME with one of the names " + strings.Join(r.tasks, ", "),
 		})
 	}
 	return &v.Text

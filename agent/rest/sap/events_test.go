@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -19,9 +20,9 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	f := front.Start(t, func(t testing.TB, f *front.Front) []*rest.Mount {
-		require.NoError(t, f.Store.AddAlertChannel(t.Context(), "sap events", "Http", `{"url":"`+f.H.URL+`/events","allow_http":true}`, true))
+		require.NoError(t, alerting.On(f.Store).AddChannel(t.Context(), "sap events", "Http", `{"url":"`+f.H.URL+`/events","allow_http":true}`, true))
 		mounts := surfaces(t, f)
-		require.NoError(t, f.Store.SetSAPProvider(t.Context(), provider, "provider-subdomain", "sap events"))
+		require.NoError(t, sap.On(f.Store).SetProvider(t.Context(), provider, "provider-subdomain", "sap events"))
 		return mounts
 	})
 	f.H.Handle("/fails", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
@@ -77,7 +78,7 @@ func TestEvents(t *testing.T) {
 		require.Regexp(t, "^[0-9a-f-]{36}$", tags["scheduleId"])
 		require.Greater(t, event["eventTimestamp"], 1.7e9)
 	}
-	list, err := f.Store.AlertDeliveries(t.Context(), controldb.AlertDeliveryFilter{})
+	list, err := alerting.On(f.Store).Deliveries(t.Context(), alerting.DeliveryFilter{})
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	require.Equal(t, "Event", list[0].Kind)

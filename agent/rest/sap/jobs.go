@@ -15,8 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -51,7 +52,7 @@ func (c *call) jobDefinition(ctx context.Context) (*jobDefinition, error) {
 	}
 	d := r.job(v, true)
 	c.requireHTTPS(r, d)
-	if d.Type == controldb.SAPTaskJob {
+	if d.Type == sap.TaskJob {
 		for i := range d.Schedules {
 			r.faults = append(r.faults, optionFaults(d.Schedules[i].Data, fmt.Sprintf("schedules[%d].", i))...)
 		}
@@ -67,7 +68,7 @@ func (c *call) requireHTTPS(r *definitionReader, d *jobDefinition) {
 	if d.Action == nil || !c.service.RequireHTTPS {
 		return
 	}
-	if text := strings.ToLower(*d.Action); !strings.HasPrefix(text, "https:") && !strings.HasPrefix(text, controldb.SAPTaskPrefix) {
+	if text := strings.ToLower(*d.Action); !strings.HasPrefix(text, "https:") && !strings.HasPrefix(text, sap.TaskPrefix) {
 		r.faults = append(r.faults, fault{text: "Invalid action URL", detail: "the scheme must be https"})
 	}
 }
@@ -104,11 +105,11 @@ func (c *call) putJob(ctx context.Context) (*rest.Response, error) {
 }
 
 // spec returns the job for the control database.
-func (c *call) spec(ctx context.Context, d *jobDefinition) (controldb.SAPJobSpec, error) {
-	job := controldb.SAPJobSpec{
-		Name: d.Name, JobType: cmp.Or(d.Type, controldb.SAPEndpointJob), Description: valueOf(d.Description), Action: valueOf(d.Action),
+func (c *call) spec(ctx context.Context, d *jobDefinition) (sap.JobSpec, error) {
+	job := sap.JobSpec{
+		Name: d.Name, JobType: cmp.Or(d.Type, sap.EndpointJob), Description: valueOf(d.Description), Action: valueOf(d.Action),
 		Method: http.MethodPost, Active: valueOf(d.Active), Ans: d.ANS, Calm: d.CALM, User: valueOf(d.User),
-		Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS, Schedules: []controldb.SAPScheduleSpec{},
+		Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS, Schedules: []sap.ScheduleSpec{},
 	}
 	if d.Method != nil {
 		job.Method = *d.Method
@@ -140,9 +141,9 @@ func valueOf[T any](p *T) (v T) {
 }
 
 // spec returns the schedule for the control database.
-func (d *scheduleDefinition) spec() controldb.SAPScheduleSpec {
-	s := controldb.SAPScheduleSpec{
-		Mode: controldb.SAPMode(d.Mode), Spec: d.Spec(), Description: valueOf(d.Description), Active: valueOf(d.Active), Data: d.Data,
+func (d *scheduleDefinition) spec() sap.ScheduleSpec {
+	s := sap.ScheduleSpec{
+		Mode: sap.Mode(d.Mode), Spec: d.Spec(), Description: valueOf(d.Description), Active: valueOf(d.Active), Data: d.Data,
 	}
 	s.Start, _ = d.Start.parts()
 	s.End, _ = d.End.parts()
@@ -150,14 +151,14 @@ func (d *scheduleDefinition) spec() controldb.SAPScheduleSpec {
 }
 
 // stored returns the schedule as it is after it was stored, for the answer.
-func stored(id uuid.UUID, job int64, s *controldb.SAPScheduleSpec) *controldb.SAPSchedule {
-	return &controldb.SAPSchedule{
+func stored(id uuid.UUID, job int64, s *sap.ScheduleSpec) *sap.Schedule {
+	return &sap.Schedule{
 		ID: id, JobID: job, Mode: s.Mode, Spec: s.Spec, Start: s.Start, End: s.End, Description: s.Description, Active: s.Active, Data: s.Data,
 	}
 }
 
 // password seals the password of a job for the host of its action (S-53).
-func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*controldb.SAPPassword, error) {
+func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*sap.Password, error) {
 	if valueOf(d.Password) == "" {
 		return nil, nil
 	}
@@ -169,9 +170,9 @@ func (c *call) password(ctx context.Context, d *jobDefinition, action string) (*
 	if err != nil {
 		return nil, fmt.Errorf("name a secret: %w", err)
 	}
-	p := &controldb.SAPPassword{Name: name}
+	p := &sap.Password{Name: name}
 	place := secret.Place{Owner: secret.OwnerREST, Name: name, Version: 1, Hosts: []string{strings.ToLower(u.Hostname())}}
-	p.Sealed, err = c.service.Store.SealSecret(ctx, place, *d.Password)
+	p.Sealed, err = secrets.On(c.service.Store).Seal(ctx, place, *d.Password)
 	if errors.Is(err, dberror.ErrSecretKeysChanged) {
 		return nil, invalid(creatingJob, fault{text: "Passwords are not supported: the instance has no key for secrets"})
 	}
@@ -195,19 +196,19 @@ func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest
 	if err != nil {
 		return nil, err
 	}
-	set := c.service.Store.PutSAPJob
+	set := sap.On(c.service.Store).PutJob
 	if create {
-		set = c.service.Store.CreateSAPJob
+		set = sap.On(c.service.Store).CreateJob
 	}
 	write := c.write
 	if create {
 		write = c.writeOnce
 	}
-	return write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return write(ctx, func(w sap.Write) (sap.Result, error) {
 		w.Note = note(d.ignored())
 		res, err := set(ctx, c.scope, w, job)
 		return res, jobWriteError(err, d.Name)
-	}, func(res controldb.SAPResult) (storedAnswer, error) {
+	}, func(res sap.Result) (storedAnswer, error) {
 		if len(res.Schedules) != len(job.Schedules) {
 			return storedAnswer{}, fmt.Errorf("set job: got %d ids of schedules, want %d", len(res.Schedules), len(job.Schedules))
 		}
@@ -222,7 +223,7 @@ func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest
 }
 
 // createdJob returns the answer of E1 and E6. E6 shows the times of the job as they were sent.
-func createdJob(d *jobDefinition, job *controldb.SAPJobSpec, res controldb.SAPResult, create bool) jobBody {
+func createdJob(d *jobDefinition, job *sap.JobSpec, res sap.Result, create bool) jobBody {
 	b := jobBody{
 		Name: job.Name, Description: job.Description, Action: job.Action, Active: job.Active, Method: job.Method,
 		Start: textOf(job.Start), End: textOf(job.End), ANS: or(job.Ans, noANS), CALM: or(job.Calm, noCALM), JobType: job.JobType,
@@ -258,14 +259,14 @@ func (c *call) dryRun(ctx context.Context, d *jobDefinition) (*rest.Response, er
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{Name: d.Name, Tenant: c.tenant})
+	_, err = sap.On(c.service.Store).Job(ctx, c.scope, sap.JobRef{Name: d.Name, Tenant: c.tenant})
 	switch {
 	case err == nil:
 		return nil, jobWriteError(dberror.ErrSAPExists, d.Name)
 	case !errors.Is(err, dberror.ErrSAPNotFound):
 		return nil, err
 	}
-	return ok(createdJob(d, &job, controldb.SAPResult{}, true))
+	return ok(createdJob(d, &job, sap.Result{}, true))
 }
 
 // updateJob is E5.
@@ -287,7 +288,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 	if len(r.faults) > 0 {
 		return nil, invalid(creatingJob, r.faults...)
 	}
-	change := controldb.SAPJobChange{
+	change := sap.JobChange{
 		Description: d.Description, Action: d.Action, Method: d.Method, Active: d.Active, User: d.User, AllowHTTP: !c.service.RequireHTTPS,
 		Ans: given(v, "ansConfig", d.ANS), Calm: given(v, "calmConfig", d.CALM),
 	}
@@ -300,7 +301,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		change.End, change.EndText = &at, text
 	}
 	if d.Name != "" || d.Type != "" || valueOf(d.Password) != "" {
-		job, err := c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{ID: id})
+		job, err := sap.On(c.service.Store).Job(ctx, c.scope, sap.JobRef{ID: id})
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +311,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		if d.Type != "" && d.Type != job.JobType {
 			return nil, invalid(creatingJob, fault{text: "The type of a job cannot be changed"})
 		}
-		if job.JobType == controldb.SAPTaskJob && valueOf(d.Password) != "" {
+		if job.JobType == sap.TaskJob && valueOf(d.Password) != "" {
 			return nil, invalid(creatingJob, fault{text: "A task sends no request: leave 'httpMethod', 'user' and 'password' out"})
 		}
 		if valueOf(d.Password) != "" && (d.User != nil && *d.User == "" || d.User == nil && job.User == "") {
@@ -324,9 +325,9 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 			return nil, err
 		}
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return c.write(ctx, func(w sap.Write) (sap.Result, error) {
 		w.Note = note(d.ignored())
-		res, err := c.service.Store.UpdateSAPJob(ctx, c.scope, w, id, change)
+		res, err := sap.On(c.service.Store).UpdateJob(ctx, c.scope, w, id, change)
 		return res, jobWriteError(err, d.Name)
 	}, success)
 }
@@ -345,8 +346,8 @@ func (c *call) deleteJob(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
-		return c.service.Store.DeleteSAPJob(ctx, c.scope, w, id)
+	return c.writeOnce(ctx, func(w sap.Write) (sap.Result, error) {
+		return sap.On(c.service.Store).DeleteJob(ctx, c.scope, w, id)
 	}, success)
 }
 
@@ -367,7 +368,7 @@ func (c *call) findJob(ctx context.Context) (*rest.Response, error) {
 			return nil, invalid(fetchingJob, fault{text: "Invalid query"})
 		}
 	}
-	var ref controldb.SAPJobRef
+	var ref sap.JobRef
 	ref.Tenant, _ = c.Query.Get("tenantId")
 	if wording.Length(ref.Tenant, wording.UTF16) > maxTenant {
 		return nil, errNotFound // no tenant can have this id
@@ -403,11 +404,11 @@ func (c *call) getJob(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.answerJob(ctx, controldb.SAPJobRef{ID: id}, schedules)
+	return c.answerJob(ctx, sap.JobRef{ID: id}, schedules)
 }
 
-func (c *call) answerJob(ctx context.Context, ref controldb.SAPJobRef, schedules bool) (*rest.Response, error) {
-	job, err := c.service.Store.SAPJob(ctx, c.scope, ref)
+func (c *call) answerJob(ctx context.Context, ref sap.JobRef, schedules bool) (*rest.Response, error) {
+	job, err := sap.On(c.service.Store).Job(ctx, c.scope, ref)
 	if errors.Is(err, dberror.ErrSAPAmbiguous) {
 		return nil, invalid(fetchingJob, fault{text: "Several tenants have a job of this name: specify tenantId"})
 	}
@@ -427,9 +428,9 @@ func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
 	if !p.given && !legacy {
 		p.size = defaultPage
 	}
-	q := controldb.SAPJobQuery{Page: controldb.SAPPage{Offset: p.offset, Size: p.size}}
+	q := sap.JobQuery{Page: sap.Page{Offset: p.offset, Size: p.size}}
 	var given bool
-	if q.JobType, given = c.Query.Get("jobType"); given && q.JobType != controldb.SAPEndpointJob && q.JobType != controldb.SAPTaskJob {
+	if q.JobType, given = c.Query.Get("jobType"); given && q.JobType != sap.EndpointJob && q.JobType != sap.TaskJob {
 		faults = append(faults, fault{text: "Invalid jobType: want HTTP_ENDPOINT or CF_TASK"})
 	}
 	q.Tenant, given = c.Query.Get("tenantId")
@@ -458,7 +459,7 @@ func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
 	if len(faults) > 0 {
 		return nil, invalid(listingJobs, faults...)
 	}
-	list, total, err := c.service.Store.SAPJobs(ctx, c.scope, q)
+	list, total, err := sap.On(c.service.Store).Jobs(ctx, c.scope, q)
 	if err != nil {
 		return nil, err
 	}
@@ -483,11 +484,11 @@ var legacyHeader = http.Header{
 }
 
 // filterOf returns a filter for the control database.
-func filterOf(list [][]condition) controldb.SAPFilter {
-	filter := make(controldb.SAPFilter, len(list))
+func filterOf(list [][]condition) sap.Filter {
+	filter := make(sap.Filter, len(list))
 	for i, all := range list {
 		for _, c := range all {
-			filter[i] = append(filter[i], controldb.SAPCondition{Property: c.property, Contains: c.contains, Value: c.value})
+			filter[i] = append(filter[i], sap.Condition{Property: c.property, Contains: c.contains, Value: c.value})
 		}
 	}
 	return filter

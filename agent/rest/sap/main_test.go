@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -52,7 +53,7 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 		addTokens(f, tenant)
 	}
 	for tenant, subDomain := range map[string]string{tenantOne: "one", tenantTwo: "two"} {
-		if err := f.Store.SubscribeSAPTenant(t.Context(), tenant, subDomain, "app"); err != nil {
+		if err := sap.On(f.Store).Subscribe(t.Context(), tenant, subDomain, "app"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,9 +83,9 @@ func ownTenant(t *testing.T) string {
 	t.Helper()
 	f, tenant := front.Shared(t), "tenant-"+uuid.NewString()
 	addTokens(f, tenant)
-	require.NoError(t, f.Store.SubscribeSAPTenant(t.Context(), tenant, tenant, "app"))
+	require.NoError(t, sap.On(f.Store).Subscribe(t.Context(), tenant, tenant, "app"))
 	t.Cleanup(func() {
-		require.NoError(t, f.Store.UnsubscribeSAPTenant(context.WithoutCancel(t.Context()), tenant, "app"))
+		require.NoError(t, sap.On(f.Store).Unsubscribe(context.WithoutCancel(t.Context()), tenant, "app"))
 	})
 	return tenant
 }
@@ -95,7 +96,7 @@ func forget(t *testing.T, store *controldb.Store, job object) {
 	id, isNumber := job["_id"].(float64)
 	require.True(t, isNumber, "%v", job)
 	t.Cleanup(func() {
-		_, err := store.DeleteSAPJob(context.WithoutCancel(t.Context()), controldb.SAPProvider(), controldb.SAPWrite{By: "test"}, int64(id))
+		_, err := sap.On(store).DeleteJob(context.WithoutCancel(t.Context()), sap.Provider(), sap.Write{By: "test"}, int64(id))
 		if !errors.Is(err, dberror.ErrSAPNotFound) { // the test itself has deleted it
 			require.NoError(t, err)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -24,7 +25,7 @@ func (c *call) listRuns(ctx context.Context) (*rest.Response, error) {
 		return nil, err
 	}
 	p, faults := parsePage(c.Query, maxRuns)
-	q := controldb.SAPRunQuery{}
+	q := sap.RunQuery{}
 	next, hasNext := c.Query.Get("next")
 	prev, hasPrev := c.Query.Get("prev")
 	_, hasOffset := c.Query.Get("offset")
@@ -47,8 +48,8 @@ func (c *call) listRuns(ctx context.Context) (*rest.Response, error) {
 			p.size = defaultPage
 		}
 	}
-	q.Page = controldb.SAPPage{Offset: p.offset, Size: p.size}
-	runs, err := c.service.Store.SAPRuns(ctx, c.scope, job, id, q)
+	q.Page = sap.Page{Offset: p.offset, Size: p.size}
+	runs, err := sap.On(c.service.Store).Runs(ctx, c.scope, job, id, q)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func cursorOf(text, name string, faults []fault) (uuid.UUID, []fault) {
 }
 
 // cursorList returns a page of a list whose pages follow by run ids.
-func cursorList(results []runBody, runs *controldb.SAPRuns, path string, size int) cursorBody {
+func cursorList(results []runBody, runs *sap.Runs, path string, size int) cursorBody {
 	b := cursorBody{Total: runs.Total, Results: results}
 	base := path + "?page_size=" + strconv.Itoa(size)
 	if n := len(results); n > 0 {
@@ -106,7 +107,7 @@ func (c *call) getRun(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := c.service.Store.SAPRun(ctx, c.scope, job, schedule, id)
+	one, err := sap.On(c.service.Store).Run(ctx, c.scope, job, schedule, id)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (c *call) reportRun(ctx context.Context) (*rest.Response, error) {
 		return nil, invalid(updatingRun, faults...)
 	}
 	report.By = c.Principal.Name
-	err = c.service.Store.ReportSAPRun(ctx, c.scope, job, schedule, id, report)
+	err = sap.On(c.service.Store).ReportRun(ctx, c.scope, job, schedule, id, report)
 	switch {
 	case errors.Is(err, dberror.ErrCallbackEnded):
 		return nil, invalid(updatingRun, fault{text: "Run is already completed"})
@@ -141,8 +142,8 @@ func (c *call) reportRun(ctx context.Context) (*rest.Response, error) {
 
 // readReport reads the body of E17 (S-41): success in one of the forms of S-10, and message, of
 // which a value that is not a text is kept as JSON.
-func readReport(body []byte) (controldb.Report, []fault) {
-	var r controldb.Report
+func readReport(body []byte) (callbacks.Report, []fault) {
+	var r callbacks.Report
 	v, faults := readObject(body)
 	if len(faults) > 0 {
 		return r, faults

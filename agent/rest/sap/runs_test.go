@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -179,7 +180,7 @@ func TestCase074Report(t *testing.T) {
 		require.Len(t, list, 3, "the run, its step and its target")
 		require.Equal(t, jobs.InProgress, list[2].Lifecycle)
 		require.True(t, list[2].Active)
-		callbacks, err := s.f.Store.Callbacks(t.Context(), id)
+		callbacks, err := callbacks.On(s.f.Store).OfRun(t.Context(), id)
 		require.NoError(t, err)
 		require.True(t, callbacks[0].Acknowledged)
 		require.NotZero(t, callbacks[0].OpenedAt)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
 )
 
 // scheduleDefinition reads the body of E8, E11 and E23.
@@ -47,10 +47,10 @@ func (c *call) createSchedule(ctx context.Context) (*rest.Response, error) {
 		return nil, err
 	}
 	spec := d.spec()
-	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return c.writeOnce(ctx, func(w sap.Write) (sap.Result, error) {
 		w.Note = note(d.Ignored)
-		return c.service.Store.AddSAPSchedule(ctx, c.scope, w, job, spec)
-	}, func(res controldb.SAPResult) (storedAnswer, error) {
+		return sap.On(c.service.Store).AddSchedule(ctx, c.scope, w, job, spec)
+	}, func(res sap.Result) (storedAnswer, error) {
 		if len(res.Schedules) != 1 {
 			return storedAnswer{}, errors.New("add schedule: got no id")
 		}
@@ -68,8 +68,8 @@ func (c *call) checkOptions(ctx context.Context, id int64, data, beginning strin
 	if len(faults) == 0 {
 		return nil
 	}
-	job, err := c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{ID: id})
-	if err != nil || job.JobType != controldb.SAPTaskJob {
+	job, err := sap.On(c.service.Store).Job(ctx, c.scope, sap.JobRef{ID: id})
+	if err != nil || job.JobType != sap.TaskJob {
 		return err
 	}
 	return invalid(beginning, faults...)
@@ -94,7 +94,7 @@ func (c *call) updateSchedule(ctx context.Context) (*rest.Response, error) {
 	if err := c.checkOptions(ctx, job, d.Data, configuringSchedule); err != nil {
 		return nil, err
 	}
-	list, _, err := c.service.Store.SAPSchedules(ctx, c.scope, job, id, controldb.SAPPage{})
+	list, _, err := sap.On(c.service.Store).Schedules(ctx, c.scope, job, id, sap.Page{})
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func (c *call) updateSchedule(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
+	return c.write(ctx, func(w sap.Write) (sap.Result, error) {
 		w.Note = note(d.Ignored)
-		res, err := c.service.Store.UpdateSAPSchedule(ctx, c.scope, w, job, id, change)
+		res, err := sap.On(c.service.Store).UpdateSchedule(ctx, c.scope, w, job, id, change)
 		if errors.Is(err, dberror.ErrSAPMode) {
 			err = errModeChange
 		}
 		return res, err
-	}, func(controldb.SAPResult) (storedAnswer, error) {
+	}, func(sap.Result) (storedAnswer, error) {
 		body, err := encode(changed(&after))
 		return storedAnswer{Status: http.StatusOK, Body: body}, err
 	})
@@ -122,12 +122,12 @@ var errModeChange = invalid(configuringSchedule, fault{text: "Changing the sched
 
 // change returns what E11 changes in a schedule, and the schedule with the changes.
 func (c *call) change(
-	ctx context.Context, d *scheduleDefinition, s controldb.SAPSchedule,
-) (change controldb.SAPScheduleChange, after controldb.SAPSchedule, err error) {
+	ctx context.Context, d *scheduleDefinition, s sap.Schedule,
+) (change sap.ScheduleChange, after sap.Schedule, err error) {
 	if d.Mode != "" && d.Mode != string(s.Mode) {
 		return change, s, errModeChange
 	}
-	change = controldb.SAPScheduleChange{Mode: controldb.SAPMode(d.Mode), Restart: d.Mode != "", Description: d.Description, Active: d.Active}
+	change = sap.ScheduleChange{Mode: sap.Mode(d.Mode), Restart: d.Mode != "", Description: d.Description, Active: d.Active}
 	after = s
 	if d.Description != nil {
 		after.Description = *d.Description
@@ -176,7 +176,7 @@ func (c *call) listSchedules(ctx context.Context) (*rest.Response, error) {
 	if len(faults) > 0 {
 		return nil, invalid(listingSchedules, faults...)
 	}
-	list, total, err := c.service.Store.SAPSchedules(ctx, c.scope, job, uuid.Nil, controldb.SAPPage{Offset: p.offset, Size: p.size})
+	list, total, err := sap.On(c.service.Store).Schedules(ctx, c.scope, job, uuid.Nil, sap.Page{Offset: p.offset, Size: p.size})
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (c *call) getSchedule(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := c.service.Store.SAPSchedules(ctx, c.scope, job, id, controldb.SAPPage{})
+	list, _, err := sap.On(c.service.Store).Schedules(ctx, c.scope, job, id, sap.Page{})
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (c *call) getSchedule(ctx context.Context) (*rest.Response, error) {
 	if !logs {
 		return ok(b)
 	}
-	runs, err := c.service.Store.SAPRuns(ctx, c.scope, job, id, controldb.SAPRunQuery{Page: controldb.SAPPage{Size: maxRuns}, Events: true})
+	runs, err := sap.On(c.service.Store).Runs(ctx, c.scope, job, id, sap.RunQuery{Page: sap.Page{Size: maxRuns}, Events: true})
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +229,8 @@ func (c *call) deleteSchedule(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
-		return c.service.Store.DeleteSAPSchedules(ctx, c.scope, w, job, id)
+	return c.writeOnce(ctx, func(w sap.Write) (sap.Result, error) {
+		return sap.On(c.service.Store).DeleteSchedules(ctx, c.scope, w, job, id)
 	}, success)
 }
 
@@ -240,8 +240,8 @@ func (c *call) deleteSchedules(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
-		return c.service.Store.DeleteSAPSchedules(ctx, c.scope, w, job, uuid.Nil)
+	return c.write(ctx, func(w sap.Write) (sap.Result, error) {
+		return sap.On(c.service.Store).DeleteSchedules(ctx, c.scope, w, job, uuid.Nil)
 	}, success)
 }
 
@@ -263,8 +263,8 @@ func (c *call) activateSchedules(ctx context.Context) (*rest.Response, error) {
 	if !isTruth {
 		return nil, invalid(activatingSchedules, fault{text: "'activationStatus' must be of type 'boolean'"})
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
-		return c.service.Store.ActivateSAPSchedules(ctx, c.scope, w, job, active)
+	return c.write(ctx, func(w sap.Write) (sap.Result, error) {
+		return sap.On(c.service.Store).ActivateSchedules(ctx, c.scope, w, job, active)
 	}, success)
 }
 
@@ -300,14 +300,14 @@ func (c *call) searchSchedules(ctx context.Context) (*rest.Response, error) {
 	if faults = append(faults, more...); len(faults) > 0 {
 		return nil, invalid(inAction, faults...)
 	}
-	list, total, err := c.service.Store.SearchSAPSchedules(ctx, c.scope, q, controldb.SAPPage{Offset: p.offset, Size: p.size})
+	list, total, err := sap.On(c.service.Store).SearchSchedules(ctx, c.scope, q, sap.Page{Offset: p.offset, Size: p.size})
 	if err != nil {
 		return nil, err
 	}
 	results := make([]foundScheduleBody, len(list))
 	for i := range list {
 		one := &list[i]
-		results[i] = found(&one.SAPSchedule)
+		results[i] = found(&one.Schedule)
 		results[i].Parent = &parentBody{ID: one.JobID, Name: one.JobName, URL: jobPath(one.JobID)}
 	}
 	return ok(searched(results, total, p, root+"/search/schedules", text))
@@ -323,8 +323,8 @@ func (c *call) searchJobs(ctx context.Context) (*rest.Response, error) {
 	if len(faults) > 0 {
 		return nil, invalid(inAction, faults...)
 	}
-	list, total, err := c.service.Store.SAPJobs(ctx, c.scope, controldb.SAPJobQuery{
-		Search: &search, Page: controldb.SAPPage{Offset: p.offset, Size: p.size}, Schedules: schedules,
+	list, total, err := sap.On(c.service.Store).Jobs(ctx, c.scope, sap.JobQuery{
+		Search: &search, Page: sap.Page{Offset: p.offset, Size: p.size}, Schedules: schedules,
 	})
 	if err != nil {
 		return nil, err
@@ -337,13 +337,13 @@ func (c *call) searchJobs(ctx context.Context) (*rest.Response, error) {
 }
 
 // search reads the parameters of a search.
-func (c *call) search(largest int) (s controldb.SAPSearch, text string, p page, faults []fault) {
+func (c *call) search(largest int) (s sap.Search, text string, p page, faults []fault) {
 	text, _ = c.Query.Get("q")
 	q, faults := parseSearch(text)
 	p, more := parsePage(c.Query, largest)
-	s = controldb.SAPSearch{Words: q.words, Active: q.active}
+	s = sap.Search{Words: q.words, Active: q.active}
 	for _, t := range q.times {
-		b := controldb.SAPBound{Field: "startTime", Operator: t.operator, At: t.at}
+		b := sap.Bound{Field: "startTime", Operator: t.operator, At: t.at}
 		if t.end {
 			b.Field = "endTime"
 		}

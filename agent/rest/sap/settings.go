@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // countJobs is E18.
 func (c *call) countJobs(ctx context.Context) (*rest.Response, error) {
-	active, inactive, err := c.service.Store.SAPJobCount(ctx, c.scope)
+	active, inactive, err := sap.On(c.service.Store).JobCount(ctx, c.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (c *call) countJobs(ctx context.Context) (*rest.Response, error) {
 
 // getParameters is the GET of E19.
 func (c *call) getParameters(ctx context.Context) (*rest.Response, error) {
-	s, err := c.service.Store.SAPSettings(ctx, c.scope)
+	s, err := sap.On(c.service.Store).Settings(ctx, c.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (c *call) setParameters(ctx context.Context) (*rest.Response, error) {
 	if len(faults) > 0 {
 		return nil, invalid(inAction, faults...)
 	}
-	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
-		return c.service.Store.SetSAPTimeout(ctx, c.scope, w, seconds)
+	return c.write(ctx, func(w sap.Write) (sap.Result, error) {
+		return sap.On(c.service.Store).SetTimeout(ctx, c.scope, w, seconds)
 	}, success)
 }
 
@@ -95,7 +95,7 @@ func (c *call) listActions(ctx context.Context) (*rest.Response, error) {
 			return nil, err
 		}
 	}
-	list, total, err := c.service.Store.SAPActions(ctx, c.scope, job, schedule)
+	list, total, err := sap.On(c.service.Store).Actions(ctx, c.scope, job, schedule)
 	if err != nil {
 		return nil, err
 	}

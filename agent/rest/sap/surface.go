@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/sap"
 )
 
 const (
@@ -77,7 +78,7 @@ func New(services []Service, total RateLimit, log *zap.Logger) (*Surface, error)
 func (s *Surface) Start(ctx context.Context) error {
 	ctx = caller.With(ctx, caller.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: caller.DoorREST})
 	for _, one := range s.services {
-		if err := one.Store.SetSAPProvider(ctx, one.Tenant, one.SubDomain, one.Events); err != nil {
+		if err := sap.On(one.Store).SetProvider(ctx, one.Tenant, one.SubDomain, one.Events); err != nil {
 			return fmt.Errorf("instance %q of the SAP surface: %w", one.Name, err)
 		}
 	}
@@ -135,7 +136,7 @@ type call struct {
 	*rest.Request
 	surface *Surface
 	service *service
-	scope   controldb.SAPScope
+	scope   sap.Scope
 	// tenant is the caller's tenant; provider says that it is the provider's.
 	tenant   string
 	provider bool
@@ -152,9 +153,9 @@ func (s *Surface) newCall(r *rest.Request) (*call, error) {
 		return nil, forbidden()
 	}
 	c.provider = c.tenant == c.service.Tenant
-	c.scope = controldb.SAPSubscriber(c.tenant)
+	c.scope = sap.Subscriber(c.tenant)
 	if c.provider {
-		c.scope = controldb.SAPProvider()
+		c.scope = sap.Provider()
 	}
 	return c, nil
 }
@@ -204,7 +205,7 @@ func (c *call) checkTenant(ctx context.Context) error {
 	if c.provider {
 		return nil
 	}
-	list, err := c.service.Store.SAPTenants(ctx, c.tenant)
+	list, err := sap.On(c.service.Store).Tenants(ctx, c.tenant)
 	if err != nil {
 		return err
 	}
@@ -298,7 +299,7 @@ func (c *call) reader(ctx context.Context, schedules bool) (*definitionReader, e
 		r.tasks = c.service.Tasks
 	}
 	if schedules {
-		settings, err := c.service.Store.SAPSettings(ctx, c.scope)
+		settings, err := sap.On(c.service.Store).Settings(ctx, c.scope)
 		if err != nil {
 			return nil, err
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -51,7 +52,7 @@ type tenantLookup struct{ *controldb.Store }
 
 // Tenant implements issuer.Tenants.
 func (l tenantLookup) Tenant(ctx context.Context, _, name string) (issuer.Tenant, bool, error) {
-	list, err := l.SAPTenants(ctx, "")
+	list, err := sap.On(l.Store).Tenants(ctx, "")
 	for _, t := range list {
 		if t.Subscribed && (t.ID == name || t.SubDomain == name) {
 			return issuer.Tenant{ID: t.ID, Subdomain: t.SubDomain}, true, nil

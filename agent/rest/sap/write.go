@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/sap"
 )
 
 // storedAnswer is the answer of a request as it is kept for repeats of the request (S-4).
@@ -35,7 +35,7 @@ func (a storedAnswer) response() *rest.Response {
 // requestKey identifies a request by its principal, method, path, body and the header
 // Idempotency-Key, by which a client tells equal requests apart. The parts are separated by their
 // lengths.
-func requestKey(r *rest.Request) controldb.SAPRequestKey {
+func requestKey(r *rest.Request) sap.RequestKey {
 	h := sha256.New()
 	body := sha256.Sum256(r.Body)
 	for _, part := range []string{
@@ -44,7 +44,7 @@ func requestKey(r *rest.Request) controldb.SAPRequestKey {
 	} {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash takes everything
 	}
-	return controldb.SAPRequestKey(h.Sum(nil))
+	return sap.RequestKey(h.Sum(nil))
 }
 
 // write carries out a change, and answers it. A request that SAP's client repeats because it has
@@ -52,7 +52,7 @@ func requestKey(r *rest.Request) controldb.SAPRequestKey {
 // the transaction of the change, and change then changes nothing. answer makes the answer from what
 // is at hand, so that it cannot fail after the change was committed (R-50).
 func (c *call) write(
-	ctx context.Context, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
+	ctx context.Context, change func(sap.Write) (sap.Result, error), answer func(sap.Result) (storedAnswer, error),
 ) (*rest.Response, error) {
 	return c.carryOut(ctx, true, change, answer)
 }
@@ -61,7 +61,7 @@ func (c *call) write(
 // answer, whether or not the client gets it, so that an equal request through a proxy is a
 // repeat. It is not for other changes: A, B and A again in a minute must end as A.
 func (c *call) writeOnce(
-	ctx context.Context, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
+	ctx context.Context, change func(sap.Write) (sap.Result, error), answer func(sap.Result) (storedAnswer, error),
 ) (*rest.Response, error) {
 	return c.carryOut(ctx, !proxied(c.HTTP), change, answer)
 }
@@ -74,10 +74,10 @@ func proxied(r *http.Request) bool {
 // carryOut implements write. direct says that an answer that the connection took has reached the
 // client.
 func (c *call) carryOut(
-	ctx context.Context, direct bool, change func(controldb.SAPWrite) (controldb.SAPResult, error), answer func(controldb.SAPResult) (storedAnswer, error),
+	ctx context.Context, direct bool, change func(sap.Write) (sap.Result, error), answer func(sap.Result) (storedAnswer, error),
 ) (*rest.Response, error) {
 	key := requestKey(c.Request)
-	res, err := change(controldb.SAPWrite{By: c.Principal.Name, Key: key})
+	res, err := change(sap.Write{By: c.Principal.Name, Key: key})
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +105,16 @@ func (c *call) carryOut(
 
 // finish stores the answer of a request. If that fails, a repeat within a minute gets the answer
 // made anew; the change itself is complete.
-func (c *call) finish(ctx context.Context, key controldb.SAPRequestKey, answer string, delivered bool) {
+func (c *call) finish(ctx context.Context, key sap.RequestKey, answer string, delivered bool) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := c.service.Store.FinishSAPRequest(ctx, c.scope, key, answer, delivered); err != nil {
+	if err := sap.On(c.service.Store).FinishRequest(ctx, c.scope, key, answer, delivered); err != nil {
 		c.surface.log.Warn("the answer of a request could not be stored for repeats", zap.Error(err), zap.String("correlation", c.CorrelationID.String()))
 	}
 }
 
 // success is the answer of changes without a result.
-func success(controldb.SAPResult) (storedAnswer, error) {
+func success(sap.Result) (storedAnswer, error) {
 	return storedAnswer{Status: http.StatusOK, Body: json.RawMessage(`{"success":true}`)}, nil
 }
 

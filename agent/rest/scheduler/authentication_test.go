@@ -23,8 +23,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/scheduler"
-	"github.com/jobagent/jobagent/controldb"
+	surface "github.com/jobagent/jobagent/agent/rest/scheduler"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -55,7 +55,7 @@ func TestClientCertificates(t *testing.T) {
 	next := time.Now().AddDate(1, 0, 0).UTC().Truncate(time.Second)
 	for name, encoder := range map[string]*pkcs12.Encoder{"PBES2": pkcs12.Modern2023, "PBES1": pkcs12.LegacyDES} {
 		pfx, cert := certificate(t, encoder, "pfx-password-1", next)
-		bundle, err := scheduler.OpenPFX(pfx, "pfx-password-1")
+		bundle, err := surface.OpenPFX(pfx, "pfx-password-1")
 		require.NoError(t, err, name)
 		_, err = tls.X509KeyPair([]byte(bundle), []byte(bundle))
 		require.NoError(t, err, "%s: the bundle is what an action needs", name)
@@ -238,13 +238,13 @@ func TestPatchesAtTheSameTime(t *testing.T) {
 func TestJobsOfTSQL(t *testing.T) {
 	f := front.Shared(t)
 	jc := collection(t, f, "ctsql", nil)
-	_, err := f.Store.SetSchedulerJob(t.Context(), controldb.SchedulerJobSpec{
+	_, err := scheduler.On(f.Store).SetJob(t.Context(), scheduler.JobSpec{
 		Collection: "ctsql", Name: "h1", Schedule: `{"recurrence":{"frequency":"day","schedule":{"hours":3,"minutes":[5]}}}`,
-		Main: controldb.SchedulerAction{
+		Main: scheduler.Action{
 			Type: "Http", Retries: 2, RetryInterval: 90061,
 			Command: `{"method":"PUT","url":"https://h.example/?sig=$(secret.s)","headers":{"X-Api-Key":"$(secret.k)","A":"b"},"body":"x"}`,
 		},
-		Error: &controldb.SchedulerAction{
+		Error: &scheduler.Action{
 			Type: "StorageQueue", Command: `{"account":"account1","queue":"errors","message":"m"}`, Retries: 1, RetryInterval: 15,
 		},
 	})
@@ -272,7 +272,7 @@ func TestLocations(t *testing.T) {
 	other.Name, other.Location = "jobdb2", "West Europe"
 	directory, err := rest.NewDirectory(f.Entry, &other)
 	require.NoError(t, err)
-	v := &virtual{surface: scheduler.New(scheduler.Config{}, directory, nil)}
+	v := &virtual{surface: surface.New(surface.Config{}, directory, nil)}
 	v.server, err = rest.New(rest.Config{
 		Mounts: []*rest.Mount{{Surface: v.surface, ARM: true}}, Authenticator: admin{}, Authorizer: admin{}, PublicURL: "https://front.example",
 		Log: zaptest.NewLogger(t),

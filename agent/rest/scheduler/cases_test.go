@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -29,7 +31,9 @@ func collection(t *testing.T, f *front.Front, name string, properties object) st
 	}
 	a := f.Do(t, "PUT", front.C+"/"+name+version, object{"name": name, "location": "onprem", "properties": properties})
 	require.Equal(t, 201, a.Status, a.Body)
-	t.Cleanup(func() { require.NoError(t, f.Store.DeleteJobCollection(context.WithoutCancel(t.Context()), name, nil)) })
+	t.Cleanup(func() {
+		require.NoError(t, scheduler.On(f.Store).DeleteCollection(context.WithoutCancel(t.Context()), name, nil))
+	})
 	return front.C + "/" + name
 }
 
@@ -499,8 +503,10 @@ func TestRunWhilePaused(t *testing.T) {
 	f := front.Shared(t)
 	jc := collection(t, f, "paused", nil)
 	put(t, f, jc+"/jobs/h1", httpJob(f, "/paused"))
-	require.NoError(t, f.Store.Pause(t.Context(), "maintenance"))
-	defer func() { require.NoError(t, f.Store.Resume(context.WithoutCancel(t.Context()), time.Time{})) }()
+	require.NoError(t, identity.On(f.Store).Pause(t.Context(), "maintenance"))
+	defer func() {
+		require.NoError(t, identity.On(f.Store).Resume(context.WithoutCancel(t.Context()), time.Time{}))
+	}()
 	a := f.Do(t, "POST", jc+"/jobs/h1/run"+version, nil)
 	require.Equal(t, 409, a.Status, a.Body)
 	require.Equal(t, "ConflictError", a.Code(t))

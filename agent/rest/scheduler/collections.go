@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 )
 
 // Resource types.
@@ -69,7 +70,7 @@ func collectionPath(e *rest.Entry, name string) string {
 }
 
 // collectionOf returns a job collection as it is shown.
-func collectionOf(e *rest.Entry, c controldb.JobCollection) collection {
+func collectionOf(e *rest.Entry, c scheduler.Collection) collection {
 	shown := collection{
 		ID: collectionPath(e, c.Name), Type: typeCollection, Name: c.Name, Location: c.Location,
 		Properties: collectionProperties{
@@ -86,7 +87,7 @@ func collectionOf(e *rest.Entry, c controldb.JobCollection) collection {
 	return shown
 }
 
-func answerCollection(status int, e *rest.Entry, c controldb.JobCollection) *rest.Response {
+func answerCollection(status int, e *rest.Entry, c scheduler.Collection) *rest.Response {
 	return &rest.Response{
 		Status: status, Header: http.Header{"Etag": {etag.New(c.ID.String(), c.Revision)}}, Body: collectionOf(e, c),
 	}
@@ -113,7 +114,7 @@ func (s *Surface) listCollections(ctx context.Context, r *rest.Request) (*rest.R
 	list := page[collection]{Value: []collection{}}
 	for i := max(0, at.Entry); i < len(entries); i++ {
 		room := pageSize - len(list.Value)
-		found, err := entries[i].Store.JobCollections(ctx, controldb.Page[string]{After: &at.After, Top: room + 1})
+		found, err := scheduler.On(entries[i].Store).Collections(ctx, controldb.Page[string]{After: &at.After, Top: room + 1})
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +232,7 @@ func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bo
 		if err != nil {
 			return nil, err
 		}
-		spec := controldb.JobCollectionSpec{Name: r.Path["collection"], Location: given.Location}
+		spec := scheduler.CollectionSpec{Name: r.Path["collection"], Location: given.Location}
 		old := p.collection
 		if merge {
 			// The current settings are overwritten by those that are given.
@@ -256,7 +257,7 @@ func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bo
 		if free {
 			spec.IfMatch = &old.Revision
 		}
-		put, err := p.Store.SetJobCollection(ctx, spec)
+		put, err := scheduler.On(p.Store).SetCollection(ctx, spec)
 		if errors.Is(err, dberror.ErrRevision) && free && repeat < maxRepeats {
 			continue
 		}
@@ -273,7 +274,7 @@ func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bo
 
 // patchState enables or disables a job collection, which operators may.
 func (s *Surface) patchState(ctx context.Context, p place, state string, ifMatch *int64) (*rest.Response, error) {
-	c, err := p.Store.EnableJobCollection(ctx, p.collection.Name, strings.EqualFold(state, "Enabled"), ifMatch)
+	c, err := scheduler.On(p.Store).EnableCollection(ctx, p.collection.Name, strings.EqualFold(state, "Enabled"), ifMatch)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +297,7 @@ func (c collection) faults() (faults []rest.Detail) {
 }
 
 // overlay copies the settings of from that are given to spec.
-func (c collection) overlay(spec *controldb.JobCollectionSpec, from collection) {
+func (c collection) overlay(spec *scheduler.CollectionSpec, from collection) {
 	if from.Properties.SKU != nil && from.Properties.SKU.Name != "" {
 		spec.SKU = from.Properties.SKU.Name
 	}
@@ -361,7 +362,7 @@ func (s *Surface) deleteCollection(ctx context.Context, r *rest.Request) (*rest.
 	}
 	ifMatch, err := etag.Parse(r.HTTP.Header).Expect(p.collection.ID.String(), p.collection.Revision)
 	if err == nil {
-		err = p.Store.DeleteJobCollection(ctx, p.collection.Name, ifMatch)
+		err = scheduler.On(p.Store).DeleteCollection(ctx, p.collection.Name, ifMatch)
 	}
 	if err != nil {
 		return nil, err
@@ -372,7 +373,7 @@ func (s *Surface) deleteCollection(ctx context.Context, r *rest.Request) (*rest.
 func (s *Surface) switchCollection(ctx context.Context, r *rest.Request, enabled bool) (*rest.Response, error) {
 	p, err := s.find(ctx, r)
 	if err == nil {
-		_, err = p.Store.EnableJobCollection(ctx, p.collection.Name, enabled, nil)
+		_, err = scheduler.On(p.Store).EnableCollection(ctx, p.collection.Name, enabled, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 	actions "github.com/jobagent/jobagent/jobs/action"
 )
 
 // derived returns the action of a job that was defined in T-SQL: what the API can say of it.
-func derived(j controldb.SchedulerJob) *action {
+func derived(j scheduler.Job) *action {
 	a := derivedAction(j.Main())
 	if e := j.Error(); e != nil {
 		a.ErrorAction = derivedAction(*e)
@@ -18,7 +18,7 @@ func derived(j controldb.SchedulerJob) *action {
 	return a
 }
 
-func derivedAction(step controldb.SchedulerAction) *action {
+func derivedAction(step scheduler.Action) *action {
 	a := &action{Type: step.Type, RetryPolicy: &retryPolicy{
 		RetryType: "fixed", RetryInterval: clock(step.RetryInterval), RetryCount: &step.Retries,
 	}}

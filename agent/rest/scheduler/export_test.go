@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 )
 
 // SetPages sets the size of pages of histories, and the number of runs that one query reads.
@@ -31,7 +31,7 @@ func DecodePFX(data []byte, password string) error {
 // Translate translates a body of a job, or a patch of a job with a header and a recurrence.
 func Translate(text string, patch bool) error {
 	s := New(Config{}, nil, nil)
-	old := controldb.SchedulerJob{
+	old := scheduler.Job{
 		Revision: 1, Schedule: `{"recurrence":{"frequency":"Day"}}`,
 		Properties: `{"type":"Https","request":{"uri":"https://h/","method":"POST","headers":{"a":"b"}}}`,
 	}

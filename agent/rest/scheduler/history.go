@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 )
 
 const (
@@ -32,7 +33,7 @@ type historyToken struct {
 // occurrence is a run with the number of the occurrence that it is; a run that was started by hand
 // has that of the latest one before it.
 type occurrence struct {
-	controldb.SchedulerRun
+	scheduler.Run
 	number int64
 }
 
@@ -75,7 +76,7 @@ func (s *Surface) listHistory(ctx context.Context, r *rest.Request) (*rest.Respo
 // readHistory reads the records of the next runs, at most size of them, and returns the place at
 // which the list goes on, or that it has ended.
 func (s *Surface) readHistory(
-	ctx context.Context, p place, j controldb.SchedulerJob, at historyToken, status string, size int, list *[]record,
+	ctx context.Context, p place, j scheduler.Job, at historyToken, status string, size int, list *[]record,
 ) (next historyToken, ended bool, err error) {
 	limit := s.runsAtOnce
 	if status == "" {
@@ -85,7 +86,7 @@ func (s *Surface) readHistory(
 	if !at.Created.IsZero() {
 		runsOf.After = &controldb.RunKey{Created: at.Created, ID: at.Run}
 	}
-	found, err := p.Store.SchedulerRuns(ctx, j.ID, runsOf)
+	found, err := scheduler.On(p.Store).Runs(ctx, j.ID, runsOf)
 	if err != nil || len(found) == 0 {
 		return at, true, err
 	}
@@ -101,11 +102,11 @@ func (s *Surface) readHistory(
 		}
 	}
 	oldest, newest := found[len(found)-1].CreatedTime, found[0].CreatedTime
-	attempts, err := p.Store.SchedulerHistory(ctx, j.ID, oldest, newest, status)
+	attempts, err := scheduler.On(p.Store).History(ctx, j.ID, oldest, newest, status)
 	if err != nil {
 		return at, false, err
 	}
-	byRun := map[uuid.UUID][]controldb.SchedulerAttempt{}
+	byRun := map[uuid.UUID][]scheduler.Attempt{}
 	for _, a := range attempts {
 		byRun[a.RunID] = append(byRun[a.RunID], a)
 	}
@@ -135,7 +136,7 @@ const maxTicks = 3155378975999999999
 
 // recordOf returns an attempt as it is shown. Its id falls as time grows, so that the newest one
 // comes first in the order of texts.
-func recordOf(p place, j controldb.SchedulerJob, run occurrence, a controldb.SchedulerAttempt) record {
+func recordOf(p place, j scheduler.Job, run occurrence, a scheduler.Attempt) record {
 	ticks := a.StartTime.Unix()*1e7 + int64(a.StartTime.Nanosecond()/100) + 621355968000000000
 	id := fmt.Sprintf("%020d:%020d", maxTicks-ticks, a.ID)
 	return record{

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 )
 
 // jobPath returns the path of a job: the id of the resource.
@@ -26,7 +27,7 @@ func jobPath(p place, name string) string {
 }
 
 // jobOf returns a job as it is shown.
-func jobOf(p place, j controldb.SchedulerJob) job {
+func jobOf(p place, j scheduler.Job) job {
 	shown := job{
 		ID: jobPath(p, j.Name), Type: typeJob, Name: j.FullName,
 		Properties: jobProperties{Action: shownAction(j), State: strings.ToLower(j.State)},
@@ -42,7 +43,7 @@ func jobOf(p place, j controldb.SchedulerJob) job {
 }
 
 // shownAction returns the action of a job as it is shown.
-func shownAction(j controldb.SchedulerJob) *action {
+func shownAction(j scheduler.Job) *action {
 	if j.Properties == "" {
 		return derived(j)
 	}
@@ -53,17 +54,17 @@ func shownAction(j controldb.SchedulerJob) *action {
 	return &a
 }
 
-func answerJob(code int, p place, j controldb.SchedulerJob) *rest.Response {
+func answerJob(code int, p place, j scheduler.Job) *rest.Response {
 	return &rest.Response{Status: code, Header: http.Header{"Etag": {etag.New(j.ID.String(), j.Revision)}}, Body: jobOf(p, j)}
 }
 
 // findJob returns the job of a path.
-func (s *Surface) findJob(ctx context.Context, r *rest.Request) (place, controldb.SchedulerJob, error) {
+func (s *Surface) findJob(ctx context.Context, r *rest.Request) (place, scheduler.Job, error) {
 	p, err := s.find(ctx, r)
 	if err != nil {
-		return p, controldb.SchedulerJob{}, err
+		return p, scheduler.Job{}, err
 	}
-	j, err := p.Store.SchedulerJob(ctx, p.collection.Name, r.Path["job"])
+	j, err := scheduler.On(p.Store).Job(ctx, p.collection.Name, r.Path["job"])
 	if errors.Is(err, dberror.ErrSchedulerJobNotFound) {
 		err = notFound(r)
 	}
@@ -101,7 +102,7 @@ func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response
 		return nil, err
 	}
 	size := cmp.Or(top, pageSize)
-	found, err := p.Store.SchedulerJobs(ctx, p.collection.Name, state, controldb.Page[string]{After: &at.After, Top: size + 1, Skip: int64(skip)})
+	found, err := scheduler.On(p.Store).Jobs(ctx, p.collection.Name, state, controldb.Page[string]{After: &at.After, Top: size + 1, Skip: int64(skip)})
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (s *Surface) patchJobState(ctx context.Context, r *rest.Request, state stri
 	}
 	ifMatch, err := etag.Parse(r.HTTP.Header).Expect(j.ID.String(), j.Revision)
 	if err == nil {
-		j, err = p.Store.EnableSchedulerJob(ctx, p.collection.Name, j.Name, enabled, ifMatch)
+		j, err = scheduler.On(p.Store).EnableJob(ctx, p.collection.Name, j.Name, enabled, ifMatch)
 	}
 	if err != nil {
 		return nil, err
@@ -260,7 +261,7 @@ func (s *Surface) writeJob(ctx context.Context, r *rest.Request, text []byte, me
 		if free {
 			spec.IfMatch = &old.Revision
 		}
-		put, err := p.Store.SetSchedulerJob(ctx, spec)
+		put, err := scheduler.On(p.Store).SetJob(ctx, spec)
 		again := free && errors.Is(err, dberror.ErrRevision) || errors.Is(err, dberror.ErrSecretKeysChanged)
 		if again && repeat < maxRepeats {
 			continue
@@ -278,9 +279,9 @@ func (s *Surface) writeJob(ctx context.Context, r *rest.Request, text []byte, me
 
 // specOf translates a request to the arguments of the procedure.
 func (s *Surface) specOf(
-	ctx context.Context, r *rest.Request, p place, old controldb.SchedulerJob, text []byte, merge bool,
-) (controldb.SchedulerJobSpec, error) {
-	none := controldb.SchedulerJobSpec{}
+	ctx context.Context, r *rest.Request, p place, old scheduler.Job, text []byte, merge bool,
+) (scheduler.JobSpec, error) {
+	none := scheduler.JobSpec{}
 	oldAction := &action{}
 	if old.Revision > 0 {
 		oldAction = shownAction(old)
@@ -307,7 +308,7 @@ func (s *Surface) specOf(
 	if errors.As(err, &wrong) {
 		t.faults = append(t.faults, wrong.Details...)
 	}
-	spec := controldb.SchedulerJobSpec{
+	spec := scheduler.JobSpec{
 		Collection: p.collection.Name, Name: name, Enabled: enabled, NoQuotas: s.cfg.Quotas == "off",
 	}
 	timingText, gap, faults := s.readTiming(properties)
@@ -346,7 +347,7 @@ func (s *Surface) specOf(
 }
 
 // mergeable returns a job in the form with which a patch is merged.
-func mergeable(old controldb.SchedulerJob, shown *action) ([]byte, error) {
+func mergeable(old scheduler.Job, shown *action) ([]byte, error) {
 	var t timing
 	if err := decodeObject([]byte(old.Schedule), &t); err != nil {
 		return nil, err
@@ -368,7 +369,7 @@ func (s *Surface) deleteJob(ctx context.Context, r *rest.Request) (*rest.Respons
 	}
 	ifMatch, err := etag.Parse(r.HTTP.Header).Expect(j.ID.String(), j.Revision)
 	if err == nil {
-		err = p.Store.DeleteSchedulerJob(ctx, p.collection.Name, j.Name, ifMatch)
+		err = scheduler.On(p.Store).DeleteJob(ctx, p.collection.Name, j.Name, ifMatch)
 	}
 	if err != nil {
 		return nil, err
@@ -382,10 +383,10 @@ func (s *Surface) runJob(ctx context.Context, r *rest.Request) (*rest.Response, 
 		return nil, err
 	}
 	id := runID(r, jobPath(p, j.Name))
-	err = p.Store.RunSchedulerJob(ctx, p.collection.Name, j.Name, id)
+	err = scheduler.On(p.Store).RunJob(ctx, p.collection.Name, j.Name, id)
 	if err != nil && dberror.KindOf(err) == dberror.KindNone {
 		// The answer may have been lost after the commit. The id is known, so nothing starts twice.
-		err = p.Store.RunSchedulerJob(ctx, p.collection.Name, j.Name, id)
+		err = scheduler.On(p.Store).RunJob(ctx, p.collection.Name, j.Name, id)
 	}
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 )
 
 // Config is the part rest.scheduler of the configuration.
@@ -242,7 +242,7 @@ func (s *Surface) entries(r *rest.Request) ([]*rest.Entry, error) {
 // place is a job collection and its control database.
 type place struct {
 	*rest.Entry
-	collection controldb.JobCollection
+	collection scheduler.Collection
 }
 
 // find returns the job collection of a path.
@@ -252,7 +252,7 @@ func (s *Surface) find(ctx context.Context, r *rest.Request) (place, error) {
 		return place{}, err
 	}
 	for _, e := range list {
-		c, err := e.Store.JobCollection(ctx, r.Path["collection"])
+		c, err := scheduler.On(e.Store).Collection(ctx, r.Path["collection"])
 		if err == nil {
 			return place{e, c}, nil
 		}

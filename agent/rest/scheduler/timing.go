@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -232,7 +232,7 @@ func shownOccurrences(list []any) []any {
 
 // nextExecution returns when a job is due next; zero means never. Until an agent has read the
 // schedule, its first instant is computed here.
-func nextExecution(j controldb.SchedulerJob) time.Time {
+func nextExecution(j scheduler.Job) time.Time {
 	if j.State != "Enabled" || !j.AwaitsValidation || !j.NextDueTime.IsZero() {
 		return j.NextDueTime
 	}

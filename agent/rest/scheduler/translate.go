@@ -14,6 +14,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/scheduler"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	actions "github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/isoduration"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -91,12 +93,12 @@ func canonical(text string, words ...string) (string, bool) {
 }
 
 // action translates an action, and changes it to what answers show.
-func (t *translator) action(path string, a *action, old former) controldb.SchedulerAction {
+func (t *translator) action(path string, a *action, old former) scheduler.Action {
 	kind, ok := canonical(a.Type, kinds...)
 	a.Type = kind
 	if !ok {
 		t.fault(path+".type", "Invalid type '%.40s' of the action: want %s.", a.Type, strings.Join(kinds, ", "))
-		return controldb.SchedulerAction{}
+		return scheduler.Action{}
 	}
 	if old.shown != nil && old.shown.Type != kind && !(strings.HasPrefix(old.shown.Type, "Http") && strings.HasPrefix(kind, "Http")) {
 		old = former{}
@@ -129,7 +131,7 @@ func (t *translator) action(path string, a *action, old former) controldb.Schedu
 		}
 	}
 	*a = shown
-	step := controldb.SchedulerAction{Type: string(d.Type)}
+	step := scheduler.Action{Type: string(d.Type)}
 	step.Retries, step.RetryInterval = t.retryPolicy(path+".retryPolicy", a.RetryPolicy)
 	if d.HTTP == nil && d.StorageQueue == nil && d.ServiceBus == nil {
 		t.fault(path+"."+content, "Missing %s: an action of the type %s needs it.", content, kind)
@@ -412,14 +414,14 @@ func (t *translator) seal(value string, hosts []string) string {
 }
 
 // sealed seals the new secrets for the agents of a control database.
-func (t *translator) sealed(ctx context.Context, store *controldb.Store) ([]controldb.SchedulerSecret, error) {
-	var list []controldb.SchedulerSecret
+func (t *translator) sealed(ctx context.Context, store *controldb.Store) ([]scheduler.Secret, error) {
+	var list []scheduler.Secret
 	for _, n := range t.secrets {
-		text, err := store.SealSecret(ctx, secret.Place{Owner: secret.OwnerREST, Name: n.name, Version: 1, Hosts: n.hosts}, n.value)
+		text, err := secrets.On(store).Seal(ctx, secret.Place{Owner: secret.OwnerREST, Name: n.name, Version: 1, Hosts: n.hosts}, n.value)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, controldb.SchedulerSecret{Name: n.name, Sealed: json.RawMessage(text)})
+		list = append(list, scheduler.Secret{Name: n.name, Sealed: json.RawMessage(text)})
 	}
 	return list, nil
 }

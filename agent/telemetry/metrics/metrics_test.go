@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/measure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -170,22 +171,22 @@ func TestRunsAreReadOnce(t *testing.T) {
 		var fault error
 		var hang bool
 		start := time.Now()
-		read := func(ctx context.Context, since time.Time) (controldb.RunCounts, error) {
+		read := func(ctx context.Context, since time.Time) (measure.RunCounts, error) {
 			n := reads.Add(1)
 			require.Equal(t, n == 1, since.IsZero())
 			if hang {
 				<-ctx.Done()
-				return controldb.RunCounts{}, context.Cause(ctx)
+				return measure.RunCounts{}, context.Cause(ctx)
 			}
-			return controldb.RunCounts{
+			return measure.RunCounts{
 				Active: map[string]int64{"Created": n}, Ended: map[string]int64{"Failed": 2}, Skips: map[string]int64{"Overlap": 3},
 				Until: start.Add(time.Duration(n) * time.Second),
 			}, fault
 		}
 		stop := d.CountRuns(read)
-		d.CountRuns(func(context.Context, time.Time) (controldb.RunCounts, error) {
+		d.CountRuns(func(context.Context, time.Time) (measure.RunCounts, error) {
 			t.Error("the second reader is used although there is a first one")
-			return controldb.RunCounts{}, nil
+			return measure.RunCounts{}, nil
 		})
 		for range 10 {
 			require.Contains(t, text(t, m), `jobagent_runs_total{control_database="jobs",lifecycle="Failed"} 2`)

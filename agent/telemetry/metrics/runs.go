@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -19,7 +19,7 @@ const (
 
 // RunCounts reads the numbers of runs and skips. since is the value Until of the last read; zero
 // before the first one.
-type RunCounts func(ctx context.Context, since time.Time) (controldb.RunCounts, error)
+type RunCounts func(ctx context.Context, since time.Time) (measure.RunCounts, error)
 
 // runReader counts the runs of a control database. All who ask within a few seconds share a read.
 type runReader struct {
@@ -93,7 +93,7 @@ func (r *runReader) read(ctx context.Context) {
 	}
 	r.ok++
 	if r.ended == nil {
-		r.ended, r.skips = lifecycles(false), zeros(controldb.SkipCauses())
+		r.ended, r.skips = lifecycles(false), zeros(measure.SkipCauses())
 	}
 	r.since, r.active = c.Until, lifecycles(true)
 	if r.paused = 0; c.Paused {

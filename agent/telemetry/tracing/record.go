@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -187,7 +188,7 @@ func isFailure(state string) bool {
 
 // Ended records runs that have ended, with their steps, and a page of their targets. ids are the
 // runs by their keys, of this page or of one before.
-func (r *Recorder) Ended(page controldb.RunSpans, ids map[int64]uuid.UUID) {
+func (r *Recorder) Ended(page measure.RunSpans, ids map[int64]uuid.UUID) {
 	if r == nil {
 		return
 	}
@@ -211,7 +212,7 @@ func (r *Recorder) Ended(page controldb.RunSpans, ids map[int64]uuid.UUID) {
 // Sampled reports whether the spans of a run are exported.
 func (r *Recorder) Sampled(run uuid.UUID) bool { return r != nil && r.sampled(run) }
 
-func runSpan(run controldb.TracedRun) span {
+func runSpan(run measure.TracedRun) span {
 	s := span{
 		trace: TraceID(run.ID), id: RunSpan(run.ID), name: "run " + run.JobName, kind: trace.SpanKindInternal,
 		start: run.CreateTime, end: run.EndTime,
@@ -240,7 +241,7 @@ func runSpan(run controldb.TracedRun) span {
 	return s.ended(run.Lifecycle)
 }
 
-func stepSpan(run uuid.UUID, step controldb.TracedStep) span {
+func stepSpan(run uuid.UUID, step measure.TracedStep) span {
 	return span{
 		trace: TraceID(run), id: StepSpan(run, step.StepID), parent: RunSpan(run), name: "step " + step.StepName,
 		kind: trace.SpanKindInternal, start: step.CreateTime, end: step.EndTime,
@@ -251,7 +252,7 @@ func stepSpan(run uuid.UUID, step controldb.TracedStep) span {
 	}.ended(step.Lifecycle)
 }
 
-func targetSpan(run uuid.UUID, t controldb.TracedTarget) span {
+func targetSpan(run uuid.UUID, t measure.TracedTarget) span {
 	start := t.StartTime
 	if start.IsZero() {
 		start = t.CreateTime

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -123,7 +124,7 @@ func TestOff(t *testing.T) {
 	var r *Recorder
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		r.Attempt(controldb.Task{}, controldb.Outcome{}, nil, time.Time{}, time.Time{})
-		r.Ended(controldb.RunSpans{}, nil)
+		r.Ended(measure.RunSpans{}, nil)
 	}))
 	require.NoError(t, r.Close(t.Context()))
 	require.Zero(t, r.Counts())

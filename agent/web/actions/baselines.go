@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -19,7 +19,7 @@ func confirmSetBaseline(ctx context.Context, r *page.Request) (*page.Confirmatio
 		return nil, err
 	}
 	state := "No step of type Drift has read it yet."
-	known, err := r.Store.DriftHistory(ctx, controldb.DriftFilter{Target: p.Target, Current: true})
+	known, err := drifts.On(r.Store).History(ctx, drifts.Filter{Target: p.Target, Current: true})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func setBaseline(ctx context.Context, r *page.Request) (*page.Done, error) {
 		return nil, err
 	}
 	name := value(r, "name")
-	if err := r.Store.SetDriftBaseline(ctx, name, targets.Target{ID: p.Target, Server: p.Server, Database: p.Database}); err != nil {
+	if err := drifts.On(r.Store).SetBaseline(ctx, name, targets.Target{ID: p.Target, Server: p.Server, Database: p.Database}); err != nil {
 		return nil, refuse(err, "name", 50093, 50097, 50491)
 	}
 	return &page.Done{Location: r.Path("drift") + "#baselines", Notice: "The baseline " + quoted(name) + " is set."}, nil
@@ -59,7 +59,7 @@ func setBaseline(ctx context.Context, r *page.Request) (*page.Done, error) {
 
 // confirmDeleteBaseline says what becomes of steps without the baseline.
 func confirmDeleteBaseline(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-	list, err := r.Store.DriftBaseline(ctx, r.Value("baseline"))
+	list, err := drifts.On(r.Store).Baseline(ctx, r.Value("baseline"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func confirmDeleteBaseline(ctx context.Context, r *page.Request) (*page.Confirma
 
 func deleteBaseline(ctx context.Context, r *page.Request) (*page.Done, error) {
 	name := r.Value("baseline")
-	if err := r.Store.DeleteDriftBaseline(ctx, name); err != nil {
+	if err := drifts.On(r.Store).DeleteBaseline(ctx, name); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("drift") + "#baselines", Notice: "The baseline " + quoted(name) + " is deleted."}, nil

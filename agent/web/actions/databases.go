@@ -10,34 +10,35 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 )
 
 // maxReason bounds the reason of a pause of a database, in UTF-16 code units.
 const maxReason = 1000
 
 // database returns the database that a path names, with its pause if it has one.
-func database(ctx context.Context, r *page.Request) (controldb.TargetPause, error) {
+func database(ctx context.Context, r *page.Request) (holds.Pause, error) {
 	missing := &rest.Error{Status: 404, Code: rest.CodeUnknownPath, Message: "No run that is kept has this database among its targets."}
 	one, err := uuid.Parse(r.Value("target"))
 	if err != nil {
-		return controldb.TargetPause{}, missing
+		return holds.Pause{}, missing
 	}
-	if pause, err := r.Store.TargetPause(ctx, one); err == nil {
+	if pause, err := holds.On(r.Store).Pause(ctx, one); err == nil {
 		return pause, nil
 	}
 	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: one, Jobs: 1, Top: 1})
 	if err != nil {
-		return controldb.TargetPause{}, err
+		return holds.Pause{}, err
 	}
 	if len(o.Targets) == 0 || o.Targets[0].Database == "" {
-		return controldb.TargetPause{}, missing
+		return holds.Pause{}, missing
 	}
-	return controldb.TargetPause{Target: one, Server: o.Targets[0].Server, Database: o.Targets[0].Database}, nil
+	return holds.Pause{Target: one, Server: o.Targets[0].Server, Database: o.Targets[0].Database}, nil
 }
 
 // pagePath is the page that shows the pause of a database: its own, which only databases have on
 // which a job ran, or that of all pauses.
-func pagePath(ctx context.Context, r *page.Request, p controldb.TargetPause) string {
+func pagePath(ctx context.Context, r *page.Request, p holds.Pause) string {
 	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: p.Target, Top: 1})
 	if err != nil || len(o.Targets) == 0 {
 		return r.Path("windows")
@@ -46,7 +47,7 @@ func pagePath(ctx context.Context, r *page.Request, p controldb.TargetPause) str
 }
 
 // pauseState says which pause a database has; empty: none.
-func pauseState(p controldb.TargetPause) string {
+func pauseState(p holds.Pause) string {
 	if p.Since.IsZero() {
 		return ""
 	}
@@ -119,7 +120,7 @@ func pauseDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if p.Until, err = pauseEnd(r); err != nil {
 		return nil, err
 	}
-	if err := r.Store.PauseTarget(ctx, p); err != nil {
+	if err := holds.On(r.Store).SetPause(ctx, p); err != nil {
 		return nil, refuse(refuse(err, "until", 50460), "reason", 50097)
 	}
 	return &page.Done{Location: pagePath(ctx, r, p), Notice: "The database is paused."}, nil
@@ -150,7 +151,7 @@ func resumeDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Store.ResumeTarget(ctx, p.Server, p.Database, p.Target); err != nil {
+	if err := holds.On(r.Store).Resume(ctx, p.Server, p.Database, p.Target); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: pagePath(ctx, r, p), Notice: "The database is not paused any more."}, nil

@@ -8,12 +8,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // callback returns the callback that the path names: the latest of a step on a target.
-func callback(ctx context.Context, r *page.Request) (one controldb.Callback, err error) {
+func callback(ctx context.Context, r *page.Request) (one callbacks.Callback, err error) {
 	run, err := id(r, "run")
 	if err != nil {
 		return one, err
@@ -23,7 +24,7 @@ func callback(ctx context.Context, r *page.Request) (one controldb.Callback, err
 	if err != nil || !ok {
 		return one, dberror.ErrCallbackNotFound
 	}
-	list, err := r.Store.Callbacks(ctx, run)
+	list, err := callbacks.On(r.Store).OfRun(ctx, run)
 	if err != nil {
 		return one, err
 	}
@@ -40,7 +41,7 @@ func callback(ctx context.Context, r *page.Request) (one controldb.Callback, err
 }
 
 // place names the target of a callback.
-func place(c controldb.Callback) string {
+func place(c callbacks.Callback) string {
 	if c.Database == "" {
 		return c.Server
 	}
@@ -58,9 +59,9 @@ func confirmComplete(ctx context.Context, r *page.Request) (*page.Confirmation, 
 	}
 	state := ""
 	switch one.State {
-	case controldb.CallbackClosed:
+	case callbacks.CallbackClosed:
 		state = "No report is accepted any more: the wait has ended."
-	case controldb.CallbackReported:
+	case callbacks.CallbackReported:
 		state = "A report has come already. The first one counts."
 	}
 	until := ""
@@ -105,7 +106,7 @@ func complete(ctx context.Context, r *page.Request) (*page.Done, error) {
 		return nil, &page.InputError{Field: "result", Problem: "Choose whether the work succeeded."}
 	}
 	step, target := one.StepID, uuid.UUID(one.Target)
-	err = r.Store.CompleteCallback(ctx, controldb.CallbackRef{Execution: one.Execution, StepID: &step, Target: &target}, result == "succeeded", value(r, "message"))
+	err = callbacks.On(r.Store).Complete(ctx, callbacks.Ref{Execution: one.Execution, StepID: &step, Target: &target}, result == "succeeded", value(r, "message"))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	if !ok {
 		return nil, dberror.ErrAlertNotFound
 	}
-	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: number, Limit: 1})
+	list, err := alerting.On(r.Store).Alerts(ctx, alerting.Filter{ID: number, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +129,9 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	a := list[0]
 	state := ""
 	switch a.State {
-	case controldb.AlertAcknowledged:
+	case alerting.AlertAcknowledged:
 		state = fmt.Sprintf("%s acknowledged it on %s. The note is replaced.", a.AcknowledgedBy, instant(a.AcknowledgedAt))
-	case controldb.AlertResolved:
+	case alerting.AlertResolved:
 		state = "It is resolved already."
 	}
 	pending := ""
@@ -156,7 +157,7 @@ func acknowledge(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if !ok {
 		return nil, dberror.ErrAlertNotFound
 	}
-	if err := r.Store.AcknowledgeAlert(ctx, number, value(r, "note")); err != nil {
+	if err := alerting.On(r.Store).Acknowledge(ctx, number, value(r, "note")); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("alerts"), Notice: "The alert is acknowledged."}, nil

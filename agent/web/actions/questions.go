@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/questions"
 )
 
 const (
@@ -21,18 +22,18 @@ const (
 )
 
 // questionOf returns the question that was typed, or a repeated one, or the defaults.
-func questionOf(ctx context.Context, r *page.Request) (controldb.QuestionSpec, error) {
+func questionOf(ctx context.Context, r *page.Request) (questions.Spec, error) {
 	limits := [3]string{"1000", "", "30"}
-	q := controldb.QuestionSpec{TargetGroup: r.Query("group")}
+	q := questions.Spec{TargetGroup: r.Query("group")}
 	if r.Form != nil {
 		limits = [3]string{value(r, "max_rows"), value(r, "max_rows_of_target"), value(r, "timeout_seconds")}
-		q = controldb.QuestionSpec{TargetGroup: value(r, "target_group"), Text: value(r, "question"), Credential: value(r, "credential")}
+		q = questions.Spec{TargetGroup: value(r, "target_group"), Text: value(r, "question"), Credential: value(r, "credential")}
 	} else if id, err := strconv.ParseInt(r.Query("like"), 10, 64); err == nil {
-		like, err := r.Store.Question(ctx, id)
+		like, err := questions.On(r.Store).Get(ctx, id)
 		if err != nil {
 			return q, err
 		}
-		q = controldb.QuestionSpec{TargetGroup: like.TargetGroup, Text: like.Text, Credential: like.Credential}
+		q = questions.Spec{TargetGroup: like.TargetGroup, Text: like.Text, Credential: like.Credential}
 		limits = [3]string{strconv.Itoa(like.MaxRows), "", strconv.Itoa(like.TimeoutSeconds)}
 		if like.MaxRowsOfTarget > 0 {
 			limits[1] = strconv.Itoa(like.MaxRowsOfTarget)
@@ -118,7 +119,7 @@ func ask(ctx context.Context, r *page.Request) (*page.Done, error) {
 			return nil, &page.InputError{Field: limit.field, Problem: fmt.Sprintf("Want a number from 1 to %s.", page.Grouped(limit.most))}
 		}
 	}
-	id, err := r.Store.AskQuestion(ctx, q)
+	id, err := questions.On(r.Store).Ask(ctx, q)
 	if err != nil {
 		err = refuse(refuse(err, "target_group", 50012, 50106), "question", 50423)
 		return nil, refuse(refuse(err, "credential", 50097), "", 50422, 50425)
@@ -132,7 +133,7 @@ func confirmCancelQuestion(ctx context.Context, r *page.Request) (*page.Confirma
 	if !ok {
 		return nil, dberror.ErrQuestionNotFound
 	}
-	q, err := r.Store.Question(ctx, id)
+	q, err := questions.On(r.Store).Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func cancelQuestion(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if !ok {
 		return nil, dberror.ErrQuestionNotFound
 	}
-	if err := r.Store.CancelQuestion(ctx, id); err != nil {
+	if err := questions.On(r.Store).Cancel(ctx, id); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("questions", strconv.FormatInt(id, 10)), Notice: "The question is being canceled."}, nil

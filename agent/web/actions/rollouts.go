@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
 // rolloutAction is an action on a roll-out.
@@ -30,12 +31,12 @@ type rolloutAction struct {
 
 // rolloutOf is a roll-out with its waves.
 type rolloutOf struct {
-	controldb.Rollout
-	waves []controldb.RolloutWave
+	rollouts.Rollout
+	waves []rollouts.Wave
 }
 
 // current is the current wave; the zero wave if there is none.
-func (d rolloutOf) current() (w controldb.RolloutWave) {
+func (d rolloutOf) current() (w rollouts.Wave) {
 	if d.Wave > 0 && d.Wave <= len(d.waves) {
 		w = d.waves[d.Wave-1]
 	}
@@ -49,8 +50,8 @@ func reasonField(required bool) func(rolloutOf) []page.Field {
 	}
 }
 
-// rollouts are the actions on roll-outs.
-var rollouts = []rolloutAction{
+// rolloutVerbs are the actions on roll-outs.
+var rolloutVerbs = []rolloutAction{
 	{
 		verb: "approve", proc: "jobs.sp_approve_rollout", button: "Approve the wave", notice: "The wave is approved.",
 		effects: func(d rolloutOf) []string {
@@ -68,7 +69,7 @@ var rollouts = []rolloutAction{
 			}
 		},
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
-			return store.ApproveRollout(ctx, id, value(r, "wave"), value(r, "note"))
+			return rollouts.On(store).Approve(ctx, id, value(r, "wave"), value(r, "note"))
 		},
 	},
 	{
@@ -78,7 +79,7 @@ var rollouts = []rolloutAction{
 		},
 		fields: reasonField(true),
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
-			return store.RejectRollout(ctx, id, value(r, "reason"))
+			return rollouts.On(store).Reject(ctx, id, value(r, "reason"))
 		},
 	},
 	{
@@ -88,7 +89,7 @@ var rollouts = []rolloutAction{
 		},
 		fields: reasonField(false),
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
-			return store.PauseRollout(ctx, id, value(r, "reason"))
+			return rollouts.On(store).Pause(ctx, id, value(r, "reason"))
 		},
 	},
 	{
@@ -101,7 +102,7 @@ var rollouts = []rolloutAction{
 			return []string{"The roll-out goes on where it is.", why}
 		},
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ *page.Request) error {
-			return store.ResumeRollout(ctx, id)
+			return rollouts.On(store).Resume(ctx, id)
 		},
 	},
 	{
@@ -114,7 +115,7 @@ var rollouts = []rolloutAction{
 		},
 		fields: reasonField(false),
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
-			return store.AbortRollout(ctx, id, value(r, "reason"))
+			return rollouts.On(store).Abort(ctx, id, value(r, "reason"))
 		},
 	},
 	{
@@ -125,7 +126,7 @@ var rollouts = []rolloutAction{
 				page.Counted(max(0, w.Targets-w.Succeeded), "target", "targets")), d.Reason}
 		},
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ *page.Request) error {
-			return store.RetryRolloutWave(ctx, id)
+			return rollouts.On(store).RetryWave(ctx, id)
 		},
 	},
 	{
@@ -137,15 +138,15 @@ var rollouts = []rolloutAction{
 			f := page.Field{Name: "wave", Label: "Wave", Kind: "select", Required: true}
 			for _, w := range d.waves {
 				switch w.State {
-				case controldb.WavePending, controldb.WaveWaiting, controldb.WaveStopped:
+				case rollouts.WavePending, rollouts.WaveWaiting, rollouts.WaveStopped:
 					f.Options = append(f.Options, page.Option{Value: w.Name, Text: fmt.Sprintf("%d %s, %s", w.Wave, w.Name, page.Counted(w.Targets, "target", "targets"))})
-				case controldb.WavePreflight, controldb.WaveRunning, controldb.WaveBaking, controldb.WavePassed, controldb.WaveSkipped:
+				case rollouts.WavePreflight, rollouts.WaveRunning, rollouts.WaveBaking, rollouts.WavePassed, rollouts.WaveSkipped:
 				}
 			}
 			return []page.Field{f}
 		},
 		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
-			return store.SkipRolloutWave(ctx, id, value(r, "wave"))
+			return rollouts.On(store).SkipWave(ctx, id, value(r, "wave"))
 		},
 	},
 	{
@@ -161,7 +162,7 @@ var rollouts = []rolloutAction{
 		fields: func(rolloutOf) []page.Field {
 			return []page.Field{{Name: "minutes", Label: "Minutes", Kind: "number", Required: true, Value: "30"}}
 		},
-		do: extendBy(maxMinutes, (*controldb.Store).ExtendRolloutBake),
+		do: extendBy(maxMinutes, rollouts.Store.ExtendBake),
 	},
 	{
 		verb: "extend-deadline", proc: "jobs.sp_extend_rollout_deadline", button: "Extend the deadline", notice: "The deadline is later.",
@@ -175,7 +176,7 @@ var rollouts = []rolloutAction{
 		fields: func(rolloutOf) []page.Field {
 			return []page.Field{{Name: "minutes", Label: "Minutes", Kind: "number", Required: true, Value: "1440"}}
 		},
-		do: extendBy(maxDeadlineMinutes, (*controldb.Store).ExtendRolloutDeadline),
+		do: extendBy(maxDeadlineMinutes, rollouts.Store.ExtendDeadline),
 	},
 	{
 		verb: "undo", proc: "jobs.sp_undo_rollout", button: "Undo the roll-out", danger: true, notice: "The undo was started.", starts: true,
@@ -214,7 +215,7 @@ var rollouts = []rolloutAction{
 			if err != nil {
 				return err
 			}
-			_, err = store.UndoRollout(ctx, controldb.UndoRequest{
+			_, err = rollouts.On(store).Undo(ctx, rollouts.UndoRequest{
 				Rollout: id, Only: value(r, "only"), Hold: value(r, "hold") == "true", Force: value(r, "force") == "true", ID: undo,
 			})
 			return refuse(refuse(err, "force", 50196), "only", 50195)
@@ -230,20 +231,20 @@ const (
 
 // extendBy returns the action that extends a bake or a deadline by the minutes of the form.
 func extendBy(
-	most int, extend func(*controldb.Store, context.Context, uuid.UUID, time.Duration) error,
+	most int, extend func(rollouts.Store, context.Context, uuid.UUID, time.Duration) error,
 ) func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
 	return func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
 		n, err := strconv.Atoi(value(r, "minutes"))
 		if err != nil || n < 1 || n > most {
 			return &page.InputError{Field: "minutes", Problem: fmt.Sprintf("Type a number of minutes from 1 to %d.", most)}
 		}
-		return extend(store, ctx, id, time.Duration(n)*time.Minute)
+		return extend(rollouts.On(store), ctx, id, time.Duration(n)*time.Minute)
 	}
 }
 
 // rolloutActions returns the actions on roll-outs.
 func rolloutActions(one func(path string, confirm confirmFunc, do doFunc) page.Action) (list []page.Action) {
-	for _, a := range rollouts {
+	for _, a := range rolloutVerbs {
 		list = append(list, one("/rollouts/{rollout}/"+a.verb, a.confirm, a.carryOut))
 	}
 	return list
@@ -253,7 +254,7 @@ func rolloutActions(one func(path string, confirm confirmFunc, do doFunc) page.A
 func rolloutID(r *page.Request) (uuid.UUID, error) {
 	one, err := id(r, "rollout")
 	if err != nil {
-		return uuid.Nil, controldb.ErrRolloutNotFound
+		return uuid.Nil, rollouts.ErrNotFound
 	}
 	return one, nil
 }
@@ -265,10 +266,10 @@ func (a rolloutAction) confirm(ctx context.Context, r *page.Request) (*page.Conf
 		return nil, err
 	}
 	d := rolloutOf{}
-	if d.Rollout, err = r.Store.Rollout(ctx, id); err != nil {
+	if d.Rollout, err = rollouts.On(r.Store).Get(ctx, id); err != nil {
 		return nil, err
 	}
-	if d.waves, err = r.Store.RolloutWaves(ctx, id); err != nil {
+	if d.waves, err = rollouts.On(r.Store).Waves(ctx, id); err != nil {
 		return nil, err
 	}
 	next := ""

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -50,12 +51,12 @@ func pauseNamed(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if name == "" {
 		return nil, &page.InputError{Field: "database", Problem: "Want the name of a database."}
 	}
-	p := controldb.TargetPause{Target: targets.TargetID(server, name), Server: server, Database: name, Reason: value(r, "reason")}
+	p := holds.Pause{Target: targets.TargetID(server, name), Server: server, Database: name, Reason: value(r, "reason")}
 	var err error
 	if p.Until, err = pauseEnd(r); err != nil {
 		return nil, err
 	}
-	if err := r.Store.PauseTarget(ctx, p); err != nil {
+	if err := holds.On(r.Store).SetPause(ctx, p); err != nil {
 		return nil, refuse(refuse(err, "until", 50460), "reason", 50097)
 	}
 	return &page.Done{Location: r.Path("windows") + "#pauses", Notice: "The database is paused."}, nil
@@ -63,7 +64,7 @@ func pauseNamed(ctx context.Context, r *page.Request) (*page.Done, error) {
 
 // confirmDeleteWindow says what becomes of databases without the window.
 func confirmDeleteWindow(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-	w, err := r.Store.TargetWindow(ctx, r.Value("window"))
+	w, err := holds.On(r.Store).Window(ctx, r.Value("window"))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func confirmDeleteWindow(ctx context.Context, r *page.Request) (*page.Confirmati
 
 func deleteWindow(ctx context.Context, r *page.Request) (*page.Done, error) {
 	name := r.Value("window")
-	if err := r.Store.DeleteTargetWindow(ctx, name); err != nil {
+	if err := holds.On(r.Store).DeleteWindow(ctx, name); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("windows"), Notice: "The window " + quoted(name) + " is deleted."}, nil
@@ -89,7 +90,7 @@ func deleteWindow(ctx context.Context, r *page.Request) (*page.Done, error) {
 
 // confirmDeleteTrigger says what becomes of a job without the trigger.
 func confirmDeleteTrigger(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-	t, err := r.Store.JobTrigger(ctx, r.Value("job"), r.Value("trigger"))
+	t, err := triggers.On(r.Store).Get(ctx, r.Value("job"), r.Value("trigger"))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func confirmDeleteTrigger(ctx context.Context, r *page.Request) (*page.Confirmat
 
 func deleteTrigger(ctx context.Context, r *page.Request) (*page.Done, error) {
 	job, name := r.Value("job"), r.Value("trigger")
-	if err := r.Store.DeleteJobTrigger(ctx, job, name); err != nil {
+	if err := triggers.On(r.Store).Delete(ctx, job, name); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("jobs", job), Notice: "The trigger " + quoted(name) + " is deleted."}, nil

@@ -11,6 +11,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/holds"
 )
 
 const (
@@ -26,10 +28,10 @@ type database struct {
 	controldb.FoundTarget
 	Now time.Time
 	// Pause is nil if the database is not paused. Windows are the names of those that apply to it.
-	Pause   *controldb.TargetPause
+	Pause   *holds.Pause
 	Windows []string
 	// Schemas are those that steps of type Drift have read, the newest first.
-	Schemas []controldb.SchemaState
+	Schemas []drifts.SchemaState
 	Jobs    []jobOnDatabase
 	Job     string // the runs are those of this job; empty: all
 	Runs    []runOnDatabase
@@ -117,7 +119,7 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err := d.addHolds(ctx, r); err != nil {
 		return nil, err
 	}
-	if d.Schemas, err = r.Store.DriftHistory(ctx, controldb.DriftFilter{Target: id, Limit: shownSchemas}); err != nil {
+	if d.Schemas, err = drifts.On(r.Store).History(ctx, drifts.Filter{Target: id, Limit: shownSchemas}); err != nil {
 		return nil, err
 	}
 	d.addJobs(r, o)
@@ -155,7 +157,7 @@ func (d *database) addHolds(ctx context.Context, r *page.Request) error {
 	if d.Database == "" {
 		return nil
 	}
-	pause, err := r.Store.TargetPause(ctx, d.ID)
+	pause, err := holds.On(r.Store).Pause(ctx, d.ID)
 	switch {
 	case err == nil:
 		d.Pause = &pause

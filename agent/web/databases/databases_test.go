@@ -11,6 +11,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
@@ -72,7 +74,7 @@ func TestDatabasePage(t *testing.T) {
 	html := pagetest.Render(t, files, "database.html", &d)
 	require.Contains(t, html, "not among its latest runs here")
 	require.NotContains(t, html, "Paused")
-	d.Pause = &controldb.TargetPause{Since: pagetest.Now, Until: pagetest.Now.Add(time.Hour), By: hostile, Reason: hostile}
+	d.Pause = &holds.Pause{Since: pagetest.Now, Until: pagetest.Now.Add(time.Hour), By: hostile, Reason: hostile}
 	d.Windows = []string{hostile, "nights"}
 	html = pagetest.Render(t, files, "database.html", &d)
 	require.Contains(t, html, "no attempt starts on it")
@@ -87,7 +89,7 @@ func TestSearchPage(t *testing.T) {
 	number := int32(8114)
 	f := found{
 		Text: hostile, Jobs: []page.Link{{Text: hostile}}, Databases: []foundDatabase{{FoundTarget: answer().Targets[0]}},
-		Errors: []foundError{{FailureGroup: controldb.FailureGroup{JobName: hostile, Message: hostile, ErrorNumber: &number, Targets: 1}}},
+		Errors: []foundError{{FailureGroup: summary.FailureGroup{JobName: hostile, Message: hostile, ErrorNumber: &number, Targets: 1}}},
 	}
 	html := pagetest.Render(t, files, "search.html", &f)
 	require.NotContains(t, html, "Nothing was found")

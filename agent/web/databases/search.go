@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/summary"
 )
 
 const (
@@ -51,7 +52,7 @@ type foundDatabase struct {
 }
 
 type foundError struct {
-	controldb.FailureGroup
+	summary.FailureGroup
 	Href string
 }
 
@@ -135,7 +136,7 @@ func (f *found) addGroups(ctx context.Context, r *page.Request) error {
 
 // addErrors finds errors of a week by a part of their messages, or by their number.
 func (f *found) addErrors(ctx context.Context, r *page.Request) error {
-	all, err := r.Store.Failures(ctx, failureHours)
+	all, err := summary.On(r.Store).Failures(ctx, failureHours)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
 	declared "github.com/jobagent/jobagent/jobs/parameters"
 )
@@ -155,7 +156,7 @@ func (d jobData) Phase() string {
 // triggerRow is a trigger with the jobs that it names: those that it watches, or the one that it
 // starts.
 type triggerRow struct {
-	controldb.JobTrigger
+	triggers.Trigger
 	Jobs []page.Link
 }
 
@@ -166,9 +167,9 @@ func (t triggerRow) When() string {
 
 // addTriggers reads the triggers that start the job, and those that watch it.
 func (d *jobData) addTriggers(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.JobTriggersAround(ctx, d.Job.Name)
+	list, err := triggers.On(r.Store).Around(ctx, d.Job.Name)
 	for _, t := range list {
-		row := triggerRow{JobTrigger: t}
+		row := triggerRow{Trigger: t}
 		if t.JobID == d.Job.ID {
 			for _, name := range t.Upstreams {
 				row.Jobs = append(row.Jobs, page.Link{Text: name, Href: r.Path("jobs", name)})

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -130,11 +131,11 @@ func TestPages(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, store.PauseSchedule(ctx, young, "never", true, "<b>evil"+strings.Repeat("x", 900)))
-		for _, spec := range []controldb.JobTriggerSpec{
+		for _, spec := range []triggers.Spec{
 			{JobName: young, Name: young, Upstreams: []string{"empty"}, Enabled: new(bool)}, {JobName: young, Name: "both", Upstreams: []string{"empty", "third"}},
 			{JobName: "third", Name: young, Upstreams: []string{"empty"}, RunWhen: new("Finished"), Targets: new("Succeeded")},
 		} {
-			require.NoError(t, store.AddJobTrigger(ctx, spec))
+			require.NoError(t, triggers.On(store).Add(ctx, spec))
 		}
 		for _, column := range []string{"job_triggers.name", "jobs.name", "target_groups.name", "job_steps.target_group_name", "schedules.name"} {
 			table, name, _ := strings.Cut(column, ".")

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // triggerNode is a job in the graph of jobs, with those that start after its runs.
 type triggerNode struct {
 	Job, Href string
 	// Trigger starts the job; nil: no trigger does, and the graph begins here.
-	Trigger *controldb.JobTrigger
+	Trigger *triggers.Trigger
 	Then    []*triggerNode
 	// Above says that what it starts is shown at another place already.
 	Above bool
@@ -24,7 +24,7 @@ type triggersData struct{ Roots []*triggerNode }
 
 // showTriggers shows which jobs start after runs of which others.
 func showTriggers(ctx context.Context, r *page.Request) (*page.View, error) {
-	list, err := r.Store.JobTriggers(ctx, "")
+	list, err := triggers.On(r.Store).Triggers(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func showTriggers(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // graphOfTriggers arranges triggers as trees. A job that starts after several others is below each
 // of them; what it starts is shown once. Procedures refuse circles.
-func graphOfTriggers(list []controldb.JobTrigger, href func(job string) string) []*triggerNode {
-	after, started := map[string][]*controldb.JobTrigger{}, map[string]bool{}
+func graphOfTriggers(list []triggers.Trigger, href func(job string) string) []*triggerNode {
+	after, started := map[string][]*triggers.Trigger{}, map[string]bool{}
 	for i := range list {
 		t := &list[i]
 		started[t.JobName] = true
@@ -49,8 +49,8 @@ func graphOfTriggers(list []controldb.JobTrigger, href func(job string) string) 
 		}
 	}
 	drawn := map[string]bool{}
-	var node func(job string, by *controldb.JobTrigger) *triggerNode
-	node = func(job string, by *controldb.JobTrigger) *triggerNode {
+	var node func(job string, by *triggers.Trigger) *triggerNode
+	node = func(job string, by *triggers.Trigger) *triggerNode {
 		n := &triggerNode{Job: job, Href: href(job), Trigger: by, Above: drawn[job] && len(after[job]) > 0}
 		if drawn[job] {
 			return n

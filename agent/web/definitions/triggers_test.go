@@ -5,12 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // A job that several jobs start is below each of them, and what it starts is shown once.
 func TestGraphOfTriggers(t *testing.T) {
-	roots := graphOfTriggers([]controldb.JobTrigger{
+	roots := graphOfTriggers([]triggers.Trigger{
 		{JobName: "d", Name: "t4", Upstreams: []string{"c"}},
 		{JobName: "b", Name: "t1", Upstreams: []string{"a"}},
 		{JobName: "c", Name: "t2", Upstreams: []string{"a", "b"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -65,7 +66,7 @@ func (c compared) Alike() bool { return len(c.Schemas) == 1 }
 
 // schema is a schema with the databases that have it.
 type schema struct {
-	controldb.SameSchema
+	drifts.SameSchema
 	// Most says that no other schema has as many databases.
 	Most bool
 	// Baselines are the names of those that are this schema.
@@ -80,13 +81,13 @@ func (s schema) More() int { return s.Databases - len(s.Named) }
 
 // database is a schema that a database had.
 type database struct {
-	controldb.SchemaState
+	drifts.SchemaState
 	Href string
 }
 
 // baseline is a row of a baseline.
 type baseline struct {
-	controldb.DriftBaseline
+	drifts.Baseline
 	DeleteHref string
 }
 
@@ -144,9 +145,9 @@ func (d *data) addSteps(ctx context.Context, r *page.Request, job controldb.JobD
 }
 
 func (d *data) addBaselines(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.DriftBaselines(ctx)
+	list, err := drifts.On(r.Store).Baselines(ctx)
 	for _, b := range list {
-		one := baseline{DriftBaseline: b}
+		one := baseline{Baseline: b}
 		if r.May(rest.RoleAuthor) {
 			one.DeleteHref = r.Path("drift-baselines", b.Name, "delete")
 		}
@@ -157,14 +158,14 @@ func (d *data) addBaselines(ctx context.Context, r *page.Request) error {
 
 // addSchemas adds the schemas that databases have, with the names of some.
 func (d *data) addSchemas(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.SameSchemas(ctx, controldb.DriftFilter{Job: d.Job}, shownSchemas+1)
+	list, err := drifts.On(r.Store).SameSchemas(ctx, drifts.Filter{Job: d.Job}, shownSchemas+1)
 	if err != nil {
 		return err
 	}
 	d.MoreSchemas = len(list) > shownSchemas
 	for _, one := range list[:min(len(list), shownSchemas)] {
 		s := schema{SameSchema: one}
-		states, err := r.Store.DriftHistory(ctx, controldb.DriftFilter{
+		states, err := drifts.On(r.Store).History(ctx, drifts.Filter{
 			Job: d.Job, Options: one.Options, Fingerprint: one.Fingerprint, Current: true, Limit: shownDatabases,
 		})
 		if err != nil {
@@ -197,7 +198,7 @@ func (d *data) addSchemas(ctx context.Context, r *page.Request) error {
 
 // said returns what the job said last about the first of some databases that are alike: how they
 // differ from what it compares them with.
-func (d *data) said(ctx context.Context, r *page.Request, alike []controldb.SchemaState) (string, error) {
+func (d *data) said(ctx context.Context, r *page.Request, alike []drifts.SchemaState) (string, error) {
 	if d.Job == "" || len(alike) == 0 {
 		return "", nil
 	}
@@ -217,7 +218,7 @@ func (d *data) said(ctx context.Context, r *page.Request, alike []controldb.Sche
 
 // addChanges adds the latest changes.
 func (d *data) addChanges(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.LatestDriftChanges(ctx, controldb.DriftFilter{Job: d.Job}, shownChanges+1)
+	list, err := drifts.On(r.Store).LatestChanges(ctx, drifts.Filter{Job: d.Job}, shownChanges+1)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
 
@@ -19,13 +19,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // have beyond those that are named.
 func TestPage(t *testing.T) {
 	fingerprint := bytes.Repeat([]byte{0xab}, 32)
-	state := controldb.SchemaState{
+	state := drifts.SchemaState{
 		Target: uuid.UUID{1}, Server: pagetest.Hostile, Database: pagetest.Hostile, Options: pagetest.Hostile, Fingerprint: fingerprint, FirstSeen: pagetest.Now, LastSeen: pagetest.Now,
 		Changes: "dropped " + pagetest.Hostile,
 	}
 	named := []database{{state, "/ui/main/databases/x"}}
-	same := func(n int) controldb.SameSchema {
-		return controldb.SameSchema{
+	same := func(n int) drifts.SameSchema {
+		return drifts.SameSchema{
 			Options: pagetest.Hostile, Fingerprint: fingerprint, Objects: 3, Databases: n, FirstSeen: pagetest.Now.Add(-time.Hour), NewestSeen: pagetest.Now, LastSeen: pagetest.Now,
 		}
 	}
@@ -39,7 +39,7 @@ func TestPage(t *testing.T) {
 			{SameSchema: same(9), Most: true, Baselines: []string{pagetest.Hostile}, Named: named}, {SameSchema: same(1), Says: pagetest.Hostile, Named: named},
 		}}},
 		MoreSchemas: true, Changes: named, MoreChanges: true,
-		Baselines: []baseline{{controldb.DriftBaseline{Name: pagetest.Hostile, Options: "o", Fingerprint: fingerprint, Source: pagetest.Hostile, Set: pagetest.Now, By: pagetest.Hostile}, "/d"}},
+		Baselines: []baseline{{drifts.Baseline{Name: pagetest.Hostile, Options: "o", Fingerprint: fingerprint, Source: pagetest.Hostile, Set: pagetest.Now, By: pagetest.Hostile}, "/d"}},
 	})
 	for _, text := range []string{"abababababab", "and <data", "9</data> databases", "1</data> database<", ">most<", "only records", "compares with the majority", "There are older changes."} {
 		require.Contains(t, shown, text)

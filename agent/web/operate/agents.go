@@ -9,6 +9,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/summary"
 )
 
 // The topics of the page: with the names of agents for operators, and without for others.
@@ -29,7 +31,7 @@ const (
 // agentsData is what the page of agents shows.
 type agentsData struct {
 	clock
-	O controldb.Overview
+	O summary.Overview
 	// Operator says that the viewer may see the agents; the lists are empty otherwise.
 	Operator bool
 	List     []controldb.AgentStatus
@@ -37,8 +39,8 @@ type agentsData struct {
 	// Holders are the sessions that hold the lock of passes while executions do not advance.
 	Holders []controldb.LockHolder
 
-	JobAgent   controldb.JobAgent
-	Operations []controldb.JobAgentOperation
+	JobAgent   account.JobAgent
+	Operations []account.Operation
 }
 
 func agentsPage(ctx context.Context, r *page.Request) (*page.View, error) {
@@ -51,10 +53,10 @@ func agentsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	d.ages = true
-	if d.JobAgent, err = r.Store.JobAgent(ctx); err != nil {
+	if d.JobAgent, err = account.On(r.Store).Read(ctx); err != nil {
 		return nil, err
 	}
-	if d.Operations, err = r.Store.JobAgentOperations(ctx); err != nil {
+	if d.Operations, err = account.On(r.Store).Operations(ctx); err != nil {
 		return nil, err
 	}
 	v := &page.View{Title: "Agents", Nav: "agents", Template: "agents", Data: d, Topic: topic, Equivalents: page.CLI("agent", "status")}
@@ -69,7 +71,7 @@ func agentsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // readCounts reads what readers may see.
 func readCounts(ctx context.Context, store *controldb.Store) (*agentsData, error) {
-	o, err := store.Overview(ctx, 1)
+	o, err := summary.On(store).Overview(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func (d *agentsData) EndOf(a controldb.AgentStatus) string {
 
 // Operation says in words what an operation on the job agent does.
 func (d *agentsData) Operation(kind string) string {
-	if kind == controldb.OperationDrop {
+	if kind == account.OperationDrop {
 		return "Deletion"
 	}
 	return "Creation or change"

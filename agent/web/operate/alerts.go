@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
@@ -26,13 +27,13 @@ const (
 // alertsData is what the page of alerts shows.
 type alertsData struct {
 	clock
-	Open []controldb.Alert
+	Open []alerting.Alert
 	// Resolved are the alerts that are over, latest first, and Older leads to those before.
-	Resolved   []controldb.Alert
+	Resolved   []alerting.Alert
 	Older      string
-	Rules      []controldb.AlertRule
-	Channels   []controldb.AlertChannel
-	Deliveries []controldb.AlertDelivery // those that wait for another attempt, or failed
+	Rules      []alerting.Rule
+	Channels   []alerting.Channel
+	Deliveries []alerting.Delivery // those that wait for another attempt, or failed
 }
 
 func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
@@ -45,8 +46,8 @@ func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil || behind < 0 {
 		behind = 0 // the first page
 	}
-	d.Resolved, err = r.Store.Alerts(ctx, controldb.AlertFilter{
-		States: []controldb.AlertState{controldb.AlertResolved}, Behind: behind, Limit: alertRows + 1,
+	d.Resolved, err = alerting.On(r.Store).Alerts(ctx, alerting.Filter{
+		States: []alerting.State{alerting.AlertResolved}, Behind: behind, Limit: alertRows + 1,
 	})
 	if err != nil {
 		return nil, err
@@ -55,13 +56,13 @@ func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 		d.Resolved = d.Resolved[:alertRows]
 		d.Older = fmt.Sprintf("?behind=%d", d.Resolved[alertRows-1].ID)
 	}
-	if d.Rules, err = r.Store.AlertRules(ctx, ""); err != nil {
+	if d.Rules, err = alerting.On(r.Store).Rules(ctx, ""); err != nil {
 		return nil, err
 	}
-	if d.Channels, err = r.Store.AlertChannels(ctx, ""); err != nil {
+	if d.Channels, err = alerting.On(r.Store).Channels(ctx, ""); err != nil {
 		return nil, err
 	}
-	deliveries, err := r.Store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{Limit: deliveryRows})
+	deliveries, err := alerting.On(r.Store).Deliveries(ctx, alerting.DeliveryFilter{Limit: deliveryRows})
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,8 @@ func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // readOpenAlerts reads the alerts that are not over.
 func readOpenAlerts(ctx context.Context, store *controldb.Store) (*alertsData, error) {
-	list, err := store.Alerts(ctx, controldb.AlertFilter{
-		States: []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}, Limit: maxOpenAlerts + 1,
+	list, err := alerting.On(store).Alerts(ctx, alerting.Filter{
+		States: []alerting.State{alerting.AlertOpen, alerting.AlertAcknowledged}, Limit: maxOpenAlerts + 1,
 	})
 	if err != nil {
 		return nil, err
@@ -93,13 +94,13 @@ func readOpenAlerts(ctx context.Context, store *controldb.Store) (*alertsData, e
 }
 
 // ShownOpen are the open alerts that the page lists; More reports whether there are others.
-func (d *alertsData) ShownOpen() []controldb.Alert { return d.Open[:min(len(d.Open), maxOpenAlerts)] }
+func (d *alertsData) ShownOpen() []alerting.Alert { return d.Open[:min(len(d.Open), maxOpenAlerts)] }
 
 // More is described at ShownOpen.
 func (d *alertsData) More() bool { return len(d.Open) > maxOpenAlerts }
 
 // Watches says in words what a rule watches.
-func (d *alertsData) Watches(r controldb.AlertRule) string {
+func (d *alertsData) Watches(r alerting.Rule) string {
 	of := "any job"
 	switch {
 	case r.JobName != "":
@@ -109,37 +110,37 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 	}
 	age := page.LengthText(time.Duration(r.Seconds) * time.Second)
 	switch r.Condition {
-	case controldb.AlertRunEnded:
+	case alerting.AlertRunEnded:
 		return fmt.Sprintf("A run of %s ends as %s.", of, strings.ReplaceAll(r.Lifecycles, ",", " or "))
-	case controldb.AlertTargetsFailed:
+	case alerting.AlertTargetsFailed:
 		return fmt.Sprintf("At least %g %% of the targets of a run of %s do not succeed.", r.PercentFailed, of)
-	case controldb.AlertRunTooLong:
+	case alerting.AlertRunTooLong:
 		return fmt.Sprintf("A run of %s takes longer than %g times the median.", of, r.Factor)
-	case controldb.AlertRunNotStarted:
+	case alerting.AlertRunNotStarted:
 		return fmt.Sprintf("A run of %s that is due has not begun after %s.", of, age)
-	case controldb.AlertNoRun:
+	case alerting.AlertNoRun:
 		return fmt.Sprintf("There was no run of %s for %s.", of, age)
-	case controldb.AlertScheduleFaulted:
+	case alerting.AlertScheduleFaulted:
 		return fmt.Sprintf("A schedule of %s becomes Faulted.", of)
-	case controldb.AlertSchedulePaused:
+	case alerting.AlertSchedulePaused:
 		return fmt.Sprintf("A schedule of %s is paused for %s.", of, age)
-	case controldb.AlertAgentSilent:
+	case alerting.AlertAgentSilent:
 		return fmt.Sprintf("An agent is silent for %s.", age)
-	case controldb.AlertNoAgent:
+	case alerting.AlertNoAgent:
 		return fmt.Sprintf("No agent is alive for %s.", age)
-	case controldb.AlertRolloutStopped:
+	case alerting.AlertRolloutStopped:
 		return fmt.Sprintf("A roll-out of %s stops at a gate or at its deadline.", of)
-	case controldb.AlertRolloutApprovalWaits:
+	case alerting.AlertRolloutApprovalWaits:
 		return fmt.Sprintf("A roll-out of %s waits for an approval.", of)
-	case controldb.AlertRolloutBakeEnds:
+	case alerting.AlertRolloutBakeEnds:
 		return fmt.Sprintf("A bake of a roll-out of %s ends in %s.", of, age)
-	case controldb.AlertTargetsChanged:
+	case alerting.AlertTargetsChanged:
 		groups := "A target group"
 		if r.GroupPattern != "" {
 			groups = "A target group whose name matches " + r.GroupPattern
 		}
 		return fmt.Sprintf("%s is empty, or at least %g %% of its databases came or went in the last %s.", groups, r.PercentChanged, age)
-	case controldb.AlertRolloutDeadlineNear:
+	case alerting.AlertRolloutDeadlineNear:
 		return fmt.Sprintf("The deadline of a roll-out of %s is in %s.", of, age)
 	}
 	return string(r.Condition)
@@ -148,8 +149,8 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 // alertData is what the page of an alert shows.
 type alertData struct {
 	clock
-	controldb.Alert
-	Deliveries []controldb.AlertDelivery
+	alerting.Alert
+	Deliveries []alerting.Delivery
 }
 
 func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
@@ -157,7 +158,7 @@ func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil || id < 1 {
 		return nil, dberror.ErrAlertNotFound
 	}
-	list, err := r.Store.Alerts(ctx, controldb.AlertFilter{ID: id, Limit: 1})
+	list, err := alerting.On(r.Store).Alerts(ctx, alerting.Filter{ID: id, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, dberror.ErrAlertNotFound
 	}
 	d := &alertData{clock: clock{Now: r.Now, ages: true}, Alert: list[0]}
-	if d.Deliveries, err = r.Store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{AlertID: id, Limit: deliveryRows}); err != nil {
+	if d.Deliveries, err = alerting.On(r.Store).Deliveries(ctx, alerting.DeliveryFilter{AlertID: id, Limit: deliveryRows}); err != nil {
 		return nil, err
 	}
 	number := strconv.FormatInt(id, 10)
@@ -176,7 +177,7 @@ func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 SELECT * FROM jobs.alerts WHERE alert_id = @alert;
 SELECT * FROM jobs.alert_deliveries WHERE alert_id = @alert;`, id)),
 	}
-	if d.State == controldb.AlertOpen {
+	if d.State == alerting.AlertOpen {
 		v.Actions = []page.Link{{Text: "Acknowledge", Href: r.Path("alerts", number, "acknowledge"), Role: rest.RoleOperator}}
 	}
 	return v, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -21,15 +22,15 @@ const maxUses = 500
 type limitsData struct {
 	Limits []limitData
 	// Steps are the uses of max_parallelism.
-	Steps []controldb.LimitedJob
+	Steps []summary.LimitedJob
 	// Cut says that there are more uses than the page shows.
 	Cut bool
 }
 
 // limitData is a limit with the objects that it counts now.
 type limitData struct {
-	controldb.LimitWithID
-	Uses []controldb.LimitedJob
+	summary.LimitWithID
+	Uses []summary.LimitedJob
 }
 
 func limitsPage(ctx context.Context, r *page.Request) (*page.View, error) {
@@ -49,7 +50,7 @@ func limitsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // readLimits reads the limits and what uses them.
 func readLimits(ctx context.Context, store *controldb.Store) (*limitsData, error) {
-	u, err := store.LimitUse(ctx, maxUses)
+	u, err := summary.On(store).LimitUse(ctx, maxUses)
 	if err != nil {
 		return nil, err
 	}

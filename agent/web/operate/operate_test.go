@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
@@ -46,7 +49,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestAgentsPage(t *testing.T) {
-	d := &agentsData{clock: clock{Now: now, ages: true}, O: controldb.Overview{Now: now, Jobs: 1}, JobAgent: controldb.JobAgent{State: controldb.AgentNone}}
+	d := &agentsData{clock: clock{Now: now, ages: true}, O: summary.Overview{Now: now, Jobs: 1}, JobAgent: account.JobAgent{State: account.AgentNone}}
 	html := render(t, "agents.html", d)
 	require.Contains(t, html, "shown to operators")
 	require.NotContains(t, html, "agents-list")
@@ -63,8 +66,8 @@ func TestAgentsPage(t *testing.T) {
 		{Host: "killed", EndReason: "Replaced", ExpiresAt: now.Add(-2 * time.Hour)},
 	}
 	d.Tasks = []controldb.AgentTask{{Kind: "Run", JobName: hostile, StepName: hostile, Server: hostile, Database: hostile, Host: hostile, Attempt: 2, ClaimedAt: now}}
-	d.JobAgent = controldb.JobAgent{State: controldb.AgentDisabled, Name: hostile, Reason: hostile, Disabler: hostile, Capacity: 9}
-	d.Operations = []controldb.JobAgentOperation{{Kind: controldb.OperationDrop, Agent: hostile, ErrorMessage: hostile, Status: "InProgress", ActiveRuns: 3, StartTime: now}}
+	d.JobAgent = account.JobAgent{State: account.AgentDisabled, Name: hostile, Reason: hostile, Disabler: hostile, Capacity: 9}
+	d.Operations = []account.Operation{{Kind: account.OperationDrop, Agent: hostile, ErrorMessage: hostile, Status: "InProgress", ActiveRuns: 3, StartTime: now}}
 	html = render(t, "agents.html", d)
 	requireHarmless(t, html)
 	for _, want := range []string{"TSql, Http", "terms in 24 h", "protocol 1", "ended", `>3</data> of <data class="num" value="4">`, `>100</data> of <data class="num" value="100">`, "session 61", "Deletion of", "live agents have different engines", "another instant on another agent", "1\u00a0h ago", "2\u00a0h ago"} {
@@ -78,23 +81,23 @@ func TestLongListsAreCut(t *testing.T) {
 	require.True(t, d.More() && d.MoreTasks())
 	require.Len(t, d.Shown(), maxAgents)
 	require.Contains(t, render(t, "agents-list", d), "Only the latest")
-	a := &alertsData{Open: make([]controldb.Alert, maxOpenAlerts+1)}
+	a := &alertsData{Open: make([]alerting.Alert, maxOpenAlerts+1)}
 	require.Len(t, a.ShownOpen(), maxOpenAlerts)
 	require.Contains(t, render(t, "alerts-open", a), "Only the latest")
 }
 
 func TestLimitsPage(t *testing.T) {
 	id := 1
-	d := &limitsData{Cut: true, Steps: []controldb.LimitedJob{{Description: hostile, JobName: hostile, Max: 2, Used: 2, Full: true, Waiting: 5}}}
+	d := &limitsData{Cut: true, Steps: []summary.LimitedJob{{Description: hostile, JobName: hostile, Max: 2, Used: 2, Full: true, Waiting: 5}}}
 	for _, l := range []controldb.Limit{
 		{Limit: model.Limit{Scope: model.LimitJob, Name: hostile, Max: 3}, Running: 3}, {Limit: model.Limit{Scope: model.LimitServer, Name: "*", Max: 10}, Running: 30},
 		{Limit: model.Limit{Scope: model.LimitElasticPool, Name: "p", Server: "s", Max: 1}}, {Limit: model.Limit{Scope: model.LimitAgent, Name: "*", Max: 100}, Running: 5},
 	} {
-		d.Limits = append(d.Limits, limitData{LimitWithID: controldb.LimitWithID{ID: id, Limit: l}})
+		d.Limits = append(d.Limits, limitData{LimitWithID: summary.LimitWithID{ID: id, Limit: l}})
 	}
 	require.True(t, d.Limits[0].Full())
 	require.False(t, d.Limits[1].Full(), "no server is at its limit")
-	d.Limits[1].Uses = []controldb.LimitedJob{{LimitID: &id, Description: "limit of server 's'", JobName: hostile, Max: 10, Used: 10, Running: 4, Waiting: 8, Full: true}}
+	d.Limits[1].Uses = []summary.LimitedJob{{LimitID: &id, Description: "limit of server 's'", JobName: hostile, Max: 10, Used: 10, Running: 4, Waiting: 8, Full: true}}
 	require.True(t, d.Limits[1].Full())
 	require.Equal(t, []bool{false, true, false, false}, []bool{d.Limits[0].Each(), d.Limits[1].Each(), d.Limits[2].Each(), d.Limits[3].Each()})
 	html := render(t, "limits.html", d)
@@ -195,27 +198,27 @@ func TestAlertsPage(t *testing.T) {
 	html := render(t, "alerts.html", d)
 	require.Contains(t, html, "No alert is open.")
 	require.Contains(t, html, "There are no rules")
-	d.Open = []controldb.Alert{
-		{ID: 1, Title: hostile, Severity: "Critical", State: controldb.AlertOpen, Rule: hostile, RaisedAt: now, Occurrences: 3, LastDeliveryError: hostile, JobName: hostile, JobExecutionID: uuid.New()},
-		{ID: 2, Title: "b", Severity: "Info", State: controldb.AlertAcknowledged, AcknowledgedBy: hostile, AcknowledgeNote: hostile, DeliveredAt: now},
+	d.Open = []alerting.Alert{
+		{ID: 1, Title: hostile, Severity: "Critical", State: alerting.AlertOpen, Rule: hostile, RaisedAt: now, Occurrences: 3, LastDeliveryError: hostile, JobName: hostile, JobExecutionID: uuid.New()},
+		{ID: 2, Title: "b", Severity: "Info", State: alerting.AlertAcknowledged, AcknowledgedBy: hostile, AcknowledgeNote: hostile, DeliveredAt: now},
 		{ID: 3, PendingDeliveries: 1}, {ID: 4},
 	}
-	d.Resolved, d.Older = []controldb.Alert{
+	d.Resolved, d.Older = []alerting.Alert{
 		{ID: 9, Title: hostile, ResolveReason: hostile, ResolvedAt: now}, {ID: 8, ResolveReason: "The run of 2026-11-27T23:31:28Z ended as Succeeded."},
 	}, "?behind=9"
-	d.Rules = []controldb.AlertRule{
-		{Name: hostile, Description: hostile, Condition: controldb.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, ChannelNames: json.RawMessage(`["a","b"]`), OpenAlerts: 2},
-		{Name: "off", Condition: controldb.AlertNoAgent, Seconds: 90},
+	d.Rules = []alerting.Rule{
+		{Name: hostile, Description: hostile, Condition: alerting.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, ChannelNames: json.RawMessage(`["a","b"]`), OpenAlerts: 2},
+		{Name: "off", Condition: alerting.AlertNoAgent, Seconds: 90},
 	}
-	d.Channels = []controldb.AlertChannel{{Name: hostile, Type: "Mail", Definition: "not shown", Enabled: true, NeedsSecrets: true}}
-	d.Deliveries = []controldb.AlertDelivery{{Title: hostile, Channel: hostile, State: "Pending", Attempts: 2, LastError: hostile, NextAttemptAt: now}}
+	d.Channels = []alerting.Channel{{Name: hostile, Type: "Mail", Definition: "not shown", Enabled: true, NeedsSecrets: true}}
+	d.Deliveries = []alerting.Delivery{{Title: hostile, Channel: hostile, State: "Pending", Attempts: 2, LastError: hostile, NextAttemptAt: now}}
 	html = render(t, "alerts.html", d)
 	requireHarmless(t, html)
 	require.NotContains(t, html, "not shown", "definitions of channels are not for everybody")
 	for _, want := range []string{"not delivered", "being delivered", "not sent", "No agent is alive for 1\u00a0min 30\u00a0s.", "ends as Failed", "Muted", "needs secrets", `The run of <time datetime="2026-11-27T23:31:28.000Z"`} {
 		require.True(t, strings.Contains(html, want), "%q is not in the page", want)
 	}
-	a := &alertData{clock: clock{Now: now, ages: true}, Alert: controldb.Alert{ID: 1, Title: "t", Message: hostile + strings.Repeat("x", 8000), Severity: "Critical", State: controldb.AlertOpen, Subject: hostile, RaisedAt: now}}
+	a := &alertData{clock: clock{Now: now, ages: true}, Alert: alerting.Alert{ID: 1, Title: "t", Message: hostile + strings.Repeat("x", 8000), Severity: "Critical", State: alerting.AlertOpen, Subject: hostile, RaisedAt: now}}
 	html = render(t, "alert.html", a)
 	requireHarmless(t, html)
 	require.True(t, strings.Contains(html, "show all"))
@@ -225,7 +228,7 @@ func TestAlertsPage(t *testing.T) {
 func TestWatches(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range model.AlertConditions() {
-		text := (&alertsData{}).Watches(controldb.AlertRule{Condition: c, JobName: "j"})
+		text := (&alertsData{}).Watches(alerting.Rule{Condition: c, JobName: "j"})
 		require.NotContains(t, text, string(c))
 		require.False(t, seen[text], text)
 		seen[text] = true

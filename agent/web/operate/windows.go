@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -27,7 +28,7 @@ type windowsData struct {
 
 // pauseRow is a paused database.
 type pauseRow struct {
-	controldb.TargetPause
+	holds.Pause
 	// Search finds the database among those on which jobs ran, of which a paused one need not be.
 	// Change is the path below which the forms of its pause are.
 	Search, Change string
@@ -35,7 +36,7 @@ type pauseRow struct {
 
 // windowRow is a window with its state now.
 type windowRow struct {
-	controldb.TargetWindow
+	holds.Window
 	// Open says that it is open, and Changes when that ends; zero: it does not within a year.
 	Open    bool
 	Changes time.Time
@@ -57,9 +58,9 @@ func (w windowRow) Shown() string {
 // windowsPage makes the page of windows and pauses.
 func windowsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	d := &windowsData{clock: clock{Now: r.Now, ages: true}}
-	pauses, next, err := controldb.ReadPage(page.After[uuid.UUID](r.Query("pauses")), shownHolds, func(p controldb.Page[uuid.UUID]) ([]controldb.TargetPause, error) {
-		return r.Store.TargetPauses(ctx, p)
-	}, func(p controldb.TargetPause) uuid.UUID { return p.Target })
+	pauses, next, err := controldb.ReadPage(page.After[uuid.UUID](r.Query("pauses")), shownHolds, func(p controldb.Page[uuid.UUID]) ([]holds.Pause, error) {
+		return holds.On(r.Store).Pauses(ctx, p)
+	}, func(p holds.Pause) uuid.UUID { return p.Target })
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +87,9 @@ func windowsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // addWindows adds the windows, evaluated as agents do it.
 func (d *windowsData) addWindows(ctx context.Context, r *page.Request) error {
-	windows, next, err := controldb.ReadPage(page.After[string](r.Query("windows")), shownHolds, func(p controldb.Page[string]) ([]controldb.TargetWindow, error) {
-		return r.Store.TargetWindows(ctx, p)
-	}, func(w controldb.TargetWindow) string { return w.Name })
+	windows, next, err := controldb.ReadPage(page.After[string](r.Query("windows")), shownHolds, func(p controldb.Page[string]) ([]holds.Window, error) {
+		return holds.On(r.Store).Windows(ctx, p)
+	}, func(w holds.Window) string { return w.Name })
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (d *windowsData) addWindows(ctx context.Context, r *page.Request) error {
 		specs[c.Name] = c.Spec
 	}
 	for _, w := range windows {
-		row := windowRow{TargetWindow: w}
+		row := windowRow{Window: w}
 		row.Open, row.Changes, row.Fault = schedule.NamedOpenTimes{
 			Calendar: w.Calendar, Spec: specs[w.Calendar], Blackouts: w.Blackouts, BlackoutsSpec: specs[w.Blackouts], Zone: w.Zone,
 		}.StateAt(r.Now)

@@ -12,13 +12,16 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
 
 // data is what the page shows.
 type data struct {
-	O        controldb.Overview
-	Alerts   []controldb.Alert // one more than is shown, if there are more
+	O        summary.Overview
+	Alerts   []alerting.Alert // one more than is shown, if there are more
 	Failures *failures
 	Strips   *strips
 	Agents   []controldb.AgentStatus // nil for readers, and in live updates
@@ -37,10 +40,10 @@ func (d *data) Ago(t time.Time) template.HTML {
 }
 
 // Words are a due schedule in words; empty: unknown.
-func (d *data) Words(s controldb.DueNext) string { return d.words[s.ID] }
+func (d *data) Words(s summary.DueNext) string { return d.words[s.ID] }
 
 // ShownAlerts are the alerts that the page shows.
-func (d *data) ShownAlerts() []controldb.Alert { return d.Alerts[:min(len(d.Alerts), maxAlerts)] }
+func (d *data) ShownAlerts() []alerting.Alert { return d.Alerts[:min(len(d.Alerts), maxAlerts)] }
 
 // MoreAlerts reports whether there are more alerts than the page shows.
 func (d *data) MoreAlerts() bool { return len(d.Alerts) > maxAlerts }
@@ -81,10 +84,10 @@ func (d *data) Alarms() []alarm {
 			Text: "Nothing waits now, but nothing that becomes due will run."})
 	}
 	switch o.JobAgentState {
-	case controldb.AgentDisabled, controldb.AgentFaulted, controldb.AgentDeleting, controldb.AgentDeleted:
+	case account.AgentDisabled, account.AgentFaulted, account.AgentDeleting, account.AgentDeleted:
 		list = append(list, alarm{Class: "bad", Title: fmt.Sprintf("The job agent (account) is %s.", o.JobAgentState),
 			Text: strings.TrimSpace(o.JobAgentReason + " No runs start until it is Ready."), Href: "/agents", Link: "Agents"})
-	case controldb.AgentNone, controldb.AgentCreating, controldb.AgentReady, controldb.AgentUpdating:
+	case account.AgentNone, account.AgentCreating, account.AgentReady, account.AgentUpdating:
 	}
 	if !o.PausedAt.IsZero() {
 		list = append(list, alarm{Class: "bad", Title: "The control database is paused: nothing starts.", Since: o.PausedAt,
@@ -101,12 +104,12 @@ func (d *data) Alarms() []alarm {
 	return list
 }
 
-// many writes a number that may have ended at [controldb.OverviewMany], with a noun.
+// many writes a number that may have ended at [summary.Many], with a noun.
 func many(n int, one, several string) string {
 	switch {
 	case n == 1:
 		return "1 " + one
-	case n >= controldb.OverviewMany:
+	case n >= summary.Many:
 		return fmt.Sprintf("%d or more %s", n, several)
 	}
 	return fmt.Sprintf("%d %s", n, several)
@@ -122,12 +125,12 @@ func (d *data) Retries() (n int) {
 	return n
 }
 
-// Many reports whether a number may have ended at [controldb.OverviewMany].
-func (d *data) Many(n int) bool { return n >= controldb.OverviewMany }
+// Many reports whether a number may have ended at [summary.Many].
+func (d *data) Many(n int) bool { return n >= summary.Many }
 
 // Rate writes the targets that end in a unit of time, with two digits; empty: unknown, or no target
 // is left that could end now.
-func (d *data) Rate(r controldb.ActiveRun) string {
+func (d *data) Rate(r summary.ActiveRun) string {
 	rate, _ := r.Pace(d.O.Now)
 	switch {
 	case rate == 0 || r.Running+r.Due == 0:
@@ -163,7 +166,7 @@ func twoDigits(x float64) string {
 // Left estimates how long the active step of a run still takes, rounded so that it changes rarely;
 // negative: unknown, also when only targets are left that wait for a retry or a report. While
 // targets are held, it takes at least so long.
-func (d *data) Left(r controldb.ActiveRun) time.Duration {
+func (d *data) Left(r summary.ActiveRun) time.Duration {
 	_, left := r.Pace(d.O.Now)
 	if !r.NextAttempt.IsZero() {
 		left = max(left, r.NextAttempt.Sub(d.O.Now))
@@ -180,7 +183,7 @@ func (d *data) Left(r controldb.ActiveRun) time.Duration {
 }
 
 // Why says in words what a run waits for.
-func (d *data) Why(w controldb.WaitingRun) string {
+func (d *data) Why(w summary.WaitingRun) string {
 	switch w.For {
 	case "Agent":
 		if w.CommandType != "" {
@@ -209,8 +212,8 @@ func (d *data) Why(w controldb.WaitingRun) string {
 
 // waitGroup are the runs that wait for the same, the longest wait first.
 type waitGroup struct {
-	controldb.WaitingRun // the one that has waited longest
-	Runs                 []controldb.WaitingRun
+	summary.WaitingRun // the one that has waited longest
+	Runs               []summary.WaitingRun
 	// Targets are those of all of them.
 	Targets int
 }
@@ -219,7 +222,7 @@ type waitGroup struct {
 const shownWaits = 3
 
 // Shown are the runs that the page names, and More is the number of the others.
-func (g waitGroup) Shown() []controldb.WaitingRun { return g.Runs[:min(len(g.Runs), shownWaits)] }
+func (g waitGroup) Shown() []summary.WaitingRun { return g.Runs[:min(len(g.Runs), shownWaits)] }
 
 // More is described at Shown.
 func (g waitGroup) More() int { return len(g.Runs) - len(g.Shown()) }
@@ -247,7 +250,7 @@ func (d *data) CutWaits() bool { return len(d.O.Waiting) >= top }
 
 // failures are the errors of the last hours.
 type failures struct {
-	controldb.Failures
+	summary.Failures
 	Groups []failure
 	// More is the number of groups that are not shown.
 	More int
@@ -255,7 +258,7 @@ type failures struct {
 
 // failure is an error, with what had it.
 type failure struct {
-	controldb.FailureGroup // the latest of the errors
+	summary.FailureGroup // the latest of the errors
 	// Jobs are the names of the jobs with this error, at most three; MoreJobs counts the others.
 	Jobs     []string
 	MoreJobs int
@@ -285,7 +288,7 @@ func pattern(message string) string {
 }
 
 // groupFailures joins what is the same error, whatever the step and the job.
-func groupFailures(f controldb.Failures) *failures {
+func groupFailures(f summary.Failures) *failures {
 	type key struct {
 		lifecycle, pattern string
 		number             int32

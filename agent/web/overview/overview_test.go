@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
@@ -20,16 +23,16 @@ var now = pagetest.Now
 func render(t *testing.T, name string, d *data) string {
 	t.Helper()
 	if d.Failures == nil {
-		d.Failures = groupFailures(controldb.Failures{Now: now, Since: now.Add(-24 * time.Hour), CompleteSince: now.Add(-24 * time.Hour)})
+		d.Failures = groupFailures(summary.Failures{Now: now, Since: now.Add(-24 * time.Hour), CompleteSince: now.Add(-24 * time.Hour)})
 	}
 	if d.Strips == nil {
-		d.Strips = newStrips(controldb.RecentRuns{Now: now})
+		d.Strips = newStrips(summary.RecentRuns{Now: now})
 	}
 	return pagetest.Render(t, files, name, d)
 }
 
 func TestFirstPage(t *testing.T) {
-	html := render(t, "overview.html", &data{O: controldb.Overview{Now: now}})
+	html := render(t, "overview.html", &data{O: summary.Overview{Now: now}})
 	require.Contains(t, html, "There are no jobs yet")
 	require.Contains(t, html, "jobagent run")
 	require.NotContains(t, html, "Nothing failed", "nothing about runs before there are jobs")
@@ -38,7 +41,7 @@ func TestFirstPage(t *testing.T) {
 
 // TestBlocks: each block has one element whose id is its name, or it could not be replaced.
 func TestBlocks(t *testing.T) {
-	d := &data{O: controldb.Overview{Now: now, Jobs: 1}}
+	d := &data{O: summary.Overview{Now: now, Jobs: 1}}
 	for _, name := range blocks {
 		html := strings.TrimSpace(render(t, name, d))
 		require.Regexp(t, `^<(div|section) id="`+name+`"`, html)
@@ -48,10 +51,10 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestAlarms(t *testing.T) {
-	titles := func(o controldb.Overview) string {
+	titles := func(o summary.Overview) string {
 		o.Now = now
 		if o.JobAgentState == "" {
-			o.JobAgentState = controldb.AgentNone
+			o.JobAgentState = account.AgentNone
 		}
 		var list []string
 		for _, a := range (&data{O: o}).Alarms() {
@@ -60,15 +63,15 @@ func TestAlarms(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	require.Empty(t, titles(controldb.Overview{Jobs: 1, LiveAgents: 1, ActiveRuns: 5}))
-	require.Empty(t, titles(controldb.Overview{}), "an empty database is no alarm")
-	require.Equal(t, "bad: No agent is alive, and work waits.", titles(controldb.Overview{Jobs: 1, ActiveRuns: 1}))
-	require.Equal(t, "bad: No agent is alive, and work waits.", titles(controldb.Overview{Jobs: 1, OverdueSchedules: 3}))
-	require.Equal(t, "warn: No agent is alive.", titles(controldb.Overview{Jobs: 1, LastAgentAt: now}))
-	require.Equal(t, "bad: The job agent (account) is Disabled.", titles(controldb.Overview{Jobs: 1, ActiveRuns: 1, JobAgentState: controldb.AgentDisabled}))
-	require.Contains(t, titles(controldb.Overview{Jobs: 1, LiveAgents: 1, AdvanceSkippedSince: now}), "do not advance")
-	require.Equal(t, "warn: 1 schedule is overdue by more than a minute.", titles(controldb.Overview{Jobs: 1, LiveAgents: 1, OverdueSchedules: 1}))
-	require.Contains(t, titles(controldb.Overview{Jobs: 1, LiveAgents: 1, OverdueSchedules: controldb.OverviewMany}), "10000 or more schedules are")
+	require.Empty(t, titles(summary.Overview{Jobs: 1, LiveAgents: 1, ActiveRuns: 5}))
+	require.Empty(t, titles(summary.Overview{}), "an empty database is no alarm")
+	require.Equal(t, "bad: No agent is alive, and work waits.", titles(summary.Overview{Jobs: 1, ActiveRuns: 1}))
+	require.Equal(t, "bad: No agent is alive, and work waits.", titles(summary.Overview{Jobs: 1, OverdueSchedules: 3}))
+	require.Equal(t, "warn: No agent is alive.", titles(summary.Overview{Jobs: 1, LastAgentAt: now}))
+	require.Equal(t, "bad: The job agent (account) is Disabled.", titles(summary.Overview{Jobs: 1, ActiveRuns: 1, JobAgentState: account.AgentDisabled}))
+	require.Contains(t, titles(summary.Overview{Jobs: 1, LiveAgents: 1, AdvanceSkippedSince: now}), "do not advance")
+	require.Equal(t, "warn: 1 schedule is overdue by more than a minute.", titles(summary.Overview{Jobs: 1, LiveAgents: 1, OverdueSchedules: 1}))
+	require.Contains(t, titles(summary.Overview{Jobs: 1, LiveAgents: 1, OverdueSchedules: summary.Many}), "10000 or more schedules are")
 }
 
 // hostile is a text that must not be read as HTML, nor change the direction of the text around it.
@@ -78,22 +81,22 @@ func TestHostileNames(t *testing.T) {
 	long := strings.Repeat("é", 8000)
 	d := &data{
 		ages: true,
-		O: controldb.Overview{
-			Now: now, Jobs: 3, JobAgentState: controldb.AgentDisabled, JobAgentReason: hostile,
-			Runs:     []controldb.ActiveRun{{ID: uuid.New(), JobName: hostile, StepName: hostile, Steps: 2, Targets: 3, Failed: 1}},
-			Waiting:  []controldb.WaitingRun{{JobName: hostile, For: hostile, Since: now}},
-			Missing:  []controldb.MissingType{{CommandType: hostile, Since: now}},
-			Due:      []controldb.DueNext{{JobName: hostile, Schedule: "../" + hostile, NextDue: now.Add(12 * time.Minute), NextFire: now.Add(12 * time.Minute)}},
-			Stopped:  []controldb.StoppedSchedule{{JobName: hostile, Schedule: hostile, State: "Paused", Reason: long, By: hostile}},
-			Backfill: []controldb.BackfillProgress{{JobName: hostile, RequestedBy: hostile}},
+		O: summary.Overview{
+			Now: now, Jobs: 3, JobAgentState: account.AgentDisabled, JobAgentReason: hostile,
+			Runs:     []summary.ActiveRun{{ID: uuid.New(), JobName: hostile, StepName: hostile, Steps: 2, Targets: 3, Failed: 1}},
+			Waiting:  []summary.WaitingRun{{JobName: hostile, For: hostile, Since: now}},
+			Missing:  []summary.MissingType{{CommandType: hostile, Since: now}},
+			Due:      []summary.DueNext{{JobName: hostile, Schedule: "../" + hostile, NextDue: now.Add(12 * time.Minute), NextFire: now.Add(12 * time.Minute)}},
+			Stopped:  []summary.StoppedSchedule{{JobName: hostile, Schedule: hostile, State: "Paused", Reason: long, By: hostile}},
+			Backfill: []summary.BackfillProgress{{JobName: hostile, RequestedBy: hostile}},
 		},
-		Alerts: []controldb.Alert{{Title: hostile, Severity: "Critical", AcknowledgedBy: hostile, State: controldb.AlertAcknowledged}},
+		Alerts: []alerting.Alert{{Title: hostile, Severity: "Critical", AcknowledgedBy: hostile, State: alerting.AlertAcknowledged}},
 		Agents: []controldb.AgentStatus{{Host: hostile, Version: hostile, Live: true}, {Host: hostile, EndReason: "Replaced"}},
 	}
-	d.Failures = groupFailures(controldb.Failures{Errors: []controldb.FailureGroup{
+	d.Failures = groupFailures(summary.Failures{Errors: []summary.FailureGroup{
 		{JobName: hostile, StepName: hostile, Message: hostile, Server: hostile, Database: hostile, Lifecycle: jobs.Failed, Last: now},
 	}})
-	d.Strips = newStrips(controldb.RecentRuns{Runs: []controldb.Run{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
+	d.Strips = newStrips(summary.RecentRuns{Runs: []controldb.Run{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
 	html := render(t, "overview.html", d)
 	for _, bad := range []string{"<img", "\u202e", "style=", "/../"} {
 		require.False(t, strings.Contains(html, bad), "%q is in the page", bad)
@@ -106,11 +109,11 @@ func TestHostileNames(t *testing.T) {
 // TestLiveBlocksAreStable: what did not change is not sent again as time goes by.
 func TestLiveBlocksAreStable(t *testing.T) {
 	at := func(now time.Time) *data {
-		d := &data{O: controldb.Overview{
+		d := &data{O: summary.Overview{
 			Now: now, Jobs: 1, LiveAgents: 1,
-			Runs:    []controldb.ActiveRun{{JobName: "j", Targets: 9, Due: 9}},
-			Due:     []controldb.DueNext{{JobName: "j"}},
-			Waiting: []controldb.WaitingRun{{JobName: "j", For: "Worker"}},
+			Runs:    []summary.ActiveRun{{JobName: "j", Targets: 9, Due: 9}},
+			Due:     []summary.DueNext{{JobName: "j"}},
+			Waiting: []summary.WaitingRun{{JobName: "j", For: "Worker"}},
 		}}
 		d.O.Runs[0].StartTime, d.O.Due[0].NextFire, d.O.Waiting[0].Since = testStart, testStart.Add(time.Hour), testStart
 		return d
@@ -124,11 +127,11 @@ var testStart = now.Add(-time.Minute)
 
 func TestGroupFailures(t *testing.T) {
 	number := func(n int32) *int32 { return &n }
-	entry := func(job string, n *int32, message string, runs, targets int, minutes int) controldb.FailureGroup {
-		return controldb.FailureGroup{JobName: job, Lifecycle: jobs.Failed, ErrorNumber: n, Message: message, Runs: runs, Targets: targets,
+	entry := func(job string, n *int32, message string, runs, targets int, minutes int) summary.FailureGroup {
+		return summary.FailureGroup{JobName: job, Lifecycle: jobs.Failed, ErrorNumber: n, Message: message, Runs: runs, Targets: targets,
 			First: now.Add(-time.Duration(minutes+5) * time.Minute), Last: now.Add(-time.Duration(minutes) * time.Minute)}
 	}
-	f := groupFailures(controldb.Failures{Errors: []controldb.FailureGroup{
+	f := groupFailures(summary.Failures{Errors: []summary.FailureGroup{
 		entry("a", number(208), "Invalid object name 'dbo.Ledger'.", 2, 20, 1),
 		entry("b", number(208), "Invalid object name 'dbo.Visits'.", 1, 5, 2),
 		entry("a", number(208), "Invalid object name 'dbo.Other'.", 3, 3, 60),
@@ -146,18 +149,18 @@ func TestGroupFailures(t *testing.T) {
 	require.False(t, f.Groups[1].AtLeast)
 	require.Equal(t, 1, f.Groups[2].Runs)
 
-	var many []controldb.FailureGroup
+	var many []summary.FailureGroup
 	for i := range 40 {
 		many = append(many, entry(fmt.Sprintf("job %d", i), nil, strings.Repeat("x", i+1), 1, 1, i))
 	}
-	f = groupFailures(controldb.Failures{Errors: many})
+	f = groupFailures(summary.Failures{Errors: many})
 	require.Len(t, f.Groups, maxFailures)
 	require.Equal(t, 28, f.More)
 	many = many[:0]
 	for i := range 5 {
 		many = append(many, entry(fmt.Sprintf("job %d", i), nil, "same", 1, 1, i))
 	}
-	g = groupFailures(controldb.Failures{Errors: many}).Groups[0]
+	g = groupFailures(summary.Failures{Errors: many}).Groups[0]
 	require.Len(t, g.Jobs, 3)
 	require.Equal(t, 2, g.MoreJobs)
 }
@@ -166,7 +169,7 @@ func TestStrips(t *testing.T) {
 	run := func(job string, l jobs.Lifecycle, active bool) controldb.Run {
 		return controldb.Run{JobName: job, ID: uuid.New(), Lifecycle: l, Active: active, CreateTime: now, StartTime: now, EndTime: now.Add(90 * time.Second)}
 	}
-	s := newStrips(controldb.RecentRuns{Runs: []controldb.Run{
+	s := newStrips(summary.RecentRuns{Runs: []controldb.Run{
 		run("calm", jobs.Succeeded, false),
 		run("once", jobs.Failed, false), run("once", jobs.Succeeded, false),
 		run("worse", jobs.TimedOut, false), run("worse", jobs.InProgress, true),
@@ -192,8 +195,8 @@ func TestStrips(t *testing.T) {
 }
 
 func TestTimeLeft(t *testing.T) {
-	d := &data{O: controldb.Overview{Now: now}}
-	r := controldb.ActiveRun{BeganAt: now.Add(-100 * time.Second), StepTargets: 200, StepActive: 100, Running: 1}
+	d := &data{O: summary.Overview{Now: now}}
+	r := summary.ActiveRun{BeganAt: now.Add(-100 * time.Second), StepTargets: 200, StepActive: 100, Running: 1}
 	require.Equal(t, "1.0 per second", d.Rate(r))
 	require.Equal(t, 2*time.Minute, d.Left(r))
 	r.Running, r.Retrying, r.NextAttempt = 0, 2, now.Add(time.Hour)
@@ -206,11 +209,11 @@ func TestTimeLeft(t *testing.T) {
 
 // Runs that wait for the same are one item.
 func TestWaits(t *testing.T) {
-	d := &data{O: controldb.Overview{Now: now, Jobs: 1}}
+	d := &data{O: summary.Overview{Now: now, Jobs: 1}}
 	for i := range 5 {
-		d.O.Waiting = append(d.O.Waiting, controldb.WaitingRun{JobName: fmt.Sprintf("job %d", i), For: "Worker", Targets: 2, Since: now})
+		d.O.Waiting = append(d.O.Waiting, summary.WaitingRun{JobName: fmt.Sprintf("job %d", i), For: "Worker", Targets: 2, Since: now})
 	}
-	d.O.Waiting = append(d.O.Waiting, controldb.WaitingRun{JobName: "mail", For: "Agent", CommandType: "Http", Since: now})
+	d.O.Waiting = append(d.O.Waiting, summary.WaitingRun{JobName: "mail", For: "Agent", CommandType: "Http", Since: now})
 	groups := d.Waits()
 	require.Len(t, groups, 2)
 	require.Equal(t, []int{3, 2, 10}, []int{len(groups[0].Shown()), groups[0].More(), groups[0].Targets})
@@ -223,11 +226,11 @@ func TestWaits(t *testing.T) {
 
 // Held targets are shown with the time at which the first one goes on.
 func TestHeldRuns(t *testing.T) {
-	r := controldb.ActiveRun{
+	r := summary.ActiveRun{
 		ID: uuid.New(), JobName: "j", Lifecycle: jobs.WaitingForChildJobExecutions, CreateTime: now.Add(-time.Hour), BeganAt: now.Add(-time.Hour), Steps: 1, StepsBegun: 1,
 		Targets: 3, StepTargets: 3, StepActive: 2, Held: 2,
 	}
-	d := &data{O: controldb.Overview{Now: now, Jobs: 1, Runs: []controldb.ActiveRun{r}}}
+	d := &data{O: summary.Overview{Now: now, Jobs: 1, Runs: []summary.ActiveRun{r}}}
 	html := render(t, "overview-runs", d)
 	require.Contains(t, html, "held by pauses and windows<")
 	require.NotContains(t, html, "left", "nobody knows when the windows open")

@@ -11,6 +11,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/summary"
 )
 
 //go:embed *.html *.css
@@ -107,13 +109,13 @@ type reader struct {
 
 // read returns the data of now.
 func (r *reader) read(ctx context.Context, store *controldb.Store) (*data, error) {
-	o, err := store.Overview(ctx, top)
+	o, err := summary.On(store).Overview(ctx, top)
 	if err != nil {
 		return nil, err
 	}
 	d := &data{O: o}
-	if d.Alerts, err = store.Alerts(ctx, controldb.AlertFilter{
-		States: []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}, Limit: maxAlerts + 1,
+	if d.Alerts, err = alerting.On(store).Alerts(ctx, alerting.Filter{
+		States: []alerting.State{alerting.AlertOpen, alerting.AlertAcknowledged}, Limit: maxAlerts + 1,
 	}); err != nil {
 		return nil, err
 	}
@@ -125,7 +127,7 @@ func (r *reader) read(ctx context.Context, store *controldb.Store) (*data, error
 }
 
 // readSlow reads failures and strips, if they may have changed.
-func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o controldb.Overview) error {
+func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o summary.Overview) error {
 	active := make(map[string]bool, len(o.Runs))
 	same := len(o.Runs) == len(r.active)
 	for _, run := range o.Runs {
@@ -136,11 +138,11 @@ func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o control
 	if r.failures != nil && (age < soon || same && age < slowly) {
 		return nil
 	}
-	f, err := store.Failures(ctx, failureHours)
+	f, err := summary.On(store).Failures(ctx, failureHours)
 	if err != nil {
 		return err
 	}
-	runs, err := store.RecentRuns(ctx, stripDays, stripJobs, stripRuns)
+	runs, err := summary.On(store).RecentRuns(ctx, stripDays, stripJobs, stripRuns)
 	if err != nil {
 		return err
 	}

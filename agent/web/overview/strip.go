@@ -9,12 +9,13 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
 
 // strips are the latest runs of jobs.
 type strips struct {
-	controldb.RecentRuns
+	summary.RecentRuns
 	List []strip
 }
 
@@ -27,7 +28,7 @@ type strip struct {
 
 // newStrips groups runs by job. Jobs whose latest run failed come first, then those that failed
 // most.
-func newStrips(r controldb.RecentRuns) *strips {
+func newStrips(r summary.RecentRuns) *strips {
 	s := &strips{RecentRuns: r}
 	for _, run := range r.Runs {
 		if n := len(s.List); n == 0 || s.List[n-1].JobName != run.JobName {

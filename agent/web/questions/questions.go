@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/questions"
 )
 
 const (
@@ -35,11 +36,11 @@ var (
 )
 
 // listData is what the list shows.
-type listData struct{ Questions []controldb.AskedQuestion }
+type listData struct{ Questions []questions.Question }
 
 // list makes the page of the last questions.
 func list(ctx context.Context, r *page.Request) (*page.View, error) {
-	questions, err := r.Store.Questions(ctx, shownQuestions)
+	questions, err := questions.On(r.Store).Questions(ctx, shownQuestions)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +55,14 @@ func list(ctx context.Context, r *page.Request) (*page.View, error) {
 // openList opens the live updates of the list.
 func openList(string) (live.Source, error) {
 	return live.Fragments(setName, func(ctx context.Context, store *controldb.Store) (any, error) {
-		questions, err := store.Questions(ctx, shownQuestions)
+		questions, err := questions.On(store).Questions(ctx, shownQuestions)
 		return &listData{questions}, err
 	}, listBlocks...), nil
 }
 
 // oneData is what the page of a question shows.
 type oneData struct {
-	controldb.AskedQuestion
+	questions.Question
 	Tables []table
 	Errors []failure
 	// Next leads to further rows; empty if there are none.
@@ -107,7 +108,7 @@ type cell struct {
 func (c cell) Long() bool { return len(c.Text) > 60 }
 
 // failure is an error of databases.
-type failure struct{ controldb.QuestionError }
+type failure struct{ questions.Error }
 
 // More is the number of databases that are not named.
 func (f failure) More() int { return f.Targets - len(f.Names) }
@@ -128,7 +129,7 @@ func one(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	d := &oneData{}
-	if d.AskedQuestion, err = r.Store.Question(ctx, id); err != nil {
+	if d.Question, err = questions.On(r.Store).Get(ctx, id); err != nil {
 		return nil, err
 	}
 	after, err := strconv.Atoi(r.Query("after"))
@@ -175,18 +176,18 @@ func openOne(id string) (live.Source, error) {
 		return nil, dberror.ErrQuestionNotFound
 	}
 	return live.Fragments(setName, func(ctx context.Context, store *controldb.Store) (any, error) {
-		q, err := store.Question(ctx, n)
-		return &oneData{AskedQuestion: q}, err
+		q, err := questions.On(store).Get(ctx, n)
+		return &oneData{Question: q}, err
 	}, oneBlocks...), nil
 }
 
 // read reads the answers after a row.
 func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
-	shapes, err := r.Store.QuestionShapes(ctx, d.ID)
+	shapes, err := questions.On(r.Store).Shapes(ctx, d.ID)
 	if err != nil {
 		return err
 	}
-	rows, err := r.Store.QuestionRows(ctx, d.ID, after, shownRows+1)
+	rows, err := questions.On(r.Store).Rows(ctx, d.ID, after, shownRows+1)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
 			d.Tables = append(d.Tables, t)
 		}
 	}
-	errs, err := r.Store.QuestionErrors(ctx, d.ID)
+	errs, err := questions.On(r.Store).Errors(ctx, d.ID)
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
 	return nil
 }
 
-func columns(s controldb.QuestionShape) []column {
+func columns(s questions.Shape) []column {
 	list := make([]column, len(s.Columns))
 	for i, c := range s.Columns {
 		list[i] = column{Name: c.Name, Right: c.Kind == "number" || c.Kind == "bit"}
@@ -233,7 +234,7 @@ func columns(s controldb.QuestionShape) []column {
 }
 
 // cells returns the values of a row.
-func cells(r controldb.QuestionRow, columns []column) ([]cell, error) {
+func cells(r questions.Row, columns []column) ([]cell, error) {
 	if len(r.Values) != len(columns) {
 		return nil, fmt.Errorf("row of an answer: %d values for %d columns", len(r.Values), len(columns))
 	}
@@ -264,14 +265,14 @@ func download(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.Store.Question(ctx, id); err != nil {
+	if _, err := questions.On(r.Store).Get(ctx, id); err != nil {
 		return nil, err
 	}
 	wanted, err := strconv.Atoi(r.Query("shape"))
 	if err != nil {
 		wanted = 1
 	}
-	shapes, err := r.Store.QuestionShapes(ctx, id)
+	shapes, err := questions.On(r.Store).Shapes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +288,7 @@ func download(ctx context.Context, r *page.Request) (*page.View, error) {
 		}
 		writeCSV(&b, names)
 		for after := 0; ; {
-			rows, err := r.Store.QuestionRows(ctx, id, after, readRows)
+			rows, err := questions.On(r.Store).Rows(ctx, id, after, readRows)
 			if err != nil {
 				return nil, err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -41,14 +42,14 @@ func Set() page.Set {
 
 // shown is the word for a state of a roll-out or of a wave.
 func shown[S ~string](state S) string {
-	if string(state) == string(controldb.RolloutStopped) {
+	if string(state) == string(rollouts.Stopped) {
 		return "GateFailed"
 	}
 	return string(state)
 }
 
 // listed is a roll-out of the list.
-type listed struct{ controldb.Rollout }
+type listed struct{ rollouts.Rollout }
 
 // Shown is the word for its state.
 func (r listed) Shown() string { return shown(r.State) }
@@ -62,9 +63,9 @@ type listData struct {
 // list makes the list of roll-outs.
 func list(ctx context.Context, r *page.Request) (*page.View, error) {
 	after := page.After[controldb.RunKey](r.Query("after"))
-	rows, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error) {
-		return r.Store.Rollouts(ctx, controldb.RolloutFilter{}, p)
-	}, controldb.Rollout.Key)
+	rows, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
+		return rollouts.On(r.Store).Rollouts(ctx, rollouts.Filter{}, p)
+	}, rollouts.Rollout.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +86,13 @@ func list(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // rollout is what the page of a roll-out shows.
 type rollout struct {
-	controldb.Rollout
+	rollouts.Rollout
 	Lanes []lane
 }
 
 // lane is a wave with the numbers of its targets now.
 type lane struct {
-	controldb.RolloutWave
+	rollouts.Wave
 	Now jobs.Counts
 	// Current says that the roll-out is at this wave.
 	Current bool
@@ -107,7 +108,7 @@ type lane struct {
 type probed struct{ Name, Before, Value, Rows string }
 
 // newProbed describes a target.
-func newProbed(t controldb.RolloutTarget) probed {
+func newProbed(t rollouts.Target) probed {
 	number := func(f *float64) string {
 		if f == nil {
 			return ""
@@ -133,7 +134,7 @@ func (l lane) Unreach() int { return l.Now.Off() - min(l.LeftOut, l.Now.Off()) }
 // Checked says what its preflight found.
 func (l lane) Checked() string {
 	switch {
-	case l.State == controldb.WavePreflight:
+	case l.State == rollouts.WavePreflight:
 		return fmt.Sprintf("runs: %s of %s ended", page.Grouped(l.ChecksEnded), page.Counted(l.Checks, "check", "checks"))
 	case l.PreflightFailed == nil || *l.PreflightFailed == 0:
 		return ""
@@ -217,17 +218,17 @@ func (d *rollout) Phase() string {
 // stage is the phase without that of the deadline.
 func (d *rollout) stage() string {
 	switch d.State {
-	case controldb.RolloutWaiting:
+	case rollouts.Waiting:
 		return phaseActive + " " + phaseGoing + " " + phaseWaiting
-	case controldb.RolloutPaused:
+	case rollouts.Paused:
 		return phaseActive + " " + phasePaused
-	case controldb.RolloutStopped:
+	case rollouts.Stopped:
 		return phaseActive + " " + phaseStopped
-	case controldb.RolloutBaking, controldb.RolloutProbing:
+	case rollouts.Baking, rollouts.Probing:
 		return phaseActive + " " + phaseGoing + " " + phaseBaking
-	case controldb.RolloutAborting:
+	case rollouts.Aborting:
 		return phaseEnding
-	case controldb.RolloutSucceeded, controldb.RolloutAborted, controldb.RolloutFailed:
+	case rollouts.Succeeded, rollouts.Aborted, rollouts.Failed:
 		return phaseEnded
 	default:
 		return phaseActive + " " + phaseGoing
@@ -236,18 +237,18 @@ func (d *rollout) stage() string {
 
 // read reads a roll-out with its waves, and counts the targets of the wave that runs.
 func read(ctx context.Context, store *controldb.Store, id uuid.UUID) (*rollout, error) {
-	r, err := store.Rollout(ctx, id)
+	r, err := rollouts.On(store).Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	waves, err := store.RolloutWaves(ctx, id)
+	waves, err := rollouts.On(store).Waves(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	d := &rollout{Rollout: r}
 	for _, w := range waves {
-		l := lane{RolloutWave: w, Now: w.Counts(), Current: w.Wave == r.Wave && !r.State.Ended()}
-		if w.State == controldb.WaveRunning && w.Run != uuid.Nil {
+		l := lane{Wave: w, Now: w.Counts(), Current: w.Wave == r.Wave && !r.State.Ended()}
+		if w.State == rollouts.WaveRunning && w.Run != uuid.Nil {
 			// A retry runs what did not succeed before.
 			counts, err := store.CountTargets(ctx, []uuid.UUID{w.Run})
 			if err != nil {
@@ -256,12 +257,12 @@ func read(ctx context.Context, store *controldb.Store, id uuid.UUID) (*rollout, 
 			l.Now = counts[w.Run].Plus(jobs.Counts{Succeeded: w.Succeeded, Skipped: w.LeftOut})
 			l.Now.Waiting += max(0, w.Targets-l.Now.Total()) // its list is not made yet
 		}
-		if l.ChecksEnded, l.Checks, err = store.PreflightProgress(ctx, w); err != nil {
+		if l.ChecksEnded, l.Checks, err = rollouts.On(store).PreflightProgress(ctx, w); err != nil {
 			return nil, err
 		}
 		if w.ProbeCheck != "" && (w.ProbeRun != uuid.Nil || w.BeforeRun != uuid.Nil) {
-			list, err := store.RolloutTargets(ctx, id, controldb.RolloutTargetFilter{Wave: &w.Wave, Probed: true},
-				controldb.Page[controldb.RolloutTargetKey]{Top: probedTargets + 1})
+			list, err := rollouts.On(store).Targets(ctx, id, rollouts.TargetFilter{Wave: &w.Wave, Probed: true},
+				controldb.Page[rollouts.TargetKey]{Top: probedTargets + 1})
 			if err != nil {
 				return nil, err
 			}
@@ -294,7 +295,7 @@ func open(text string) (live.Source, error) {
 func one(ctx context.Context, r *page.Request) (*page.View, error) {
 	id, err := uuid.Parse(r.Value("rollout"))
 	if err != nil {
-		return nil, controldb.ErrRolloutNotFound
+		return nil, rollouts.ErrNotFound
 	}
 	d, err := read(ctx, r.Store, id)
 	if err != nil {

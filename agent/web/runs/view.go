@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -26,7 +27,7 @@ type runView struct {
 	controldb.Run
 	// After are the runs of other jobs after which a trigger started it, and Then what triggers
 	// made of its end.
-	After, Then []controldb.JobTriggerEvent
+	After, Then []triggers.Event
 	Steps       []stepView
 	All         jobs.Counts
 	// Rate is the number of ends of targets per minute, over the last minute or since the run

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -94,9 +95,9 @@ type watch struct {
 	epoch    int64 // differs from that of any other watch: versions are compared within it
 	read     time.Time
 	head     controldb.Run
-	after    []controldb.JobTriggerEvent // the runs of other jobs after which a trigger started it
-	then     []controldb.JobTriggerEvent // what triggers made of its end
-	settled  bool                        // then does not change any more
+	after    []triggers.Event // the runs of other jobs after which a trigger started it
+	then     []triggers.Event // what triggers made of its end
+	settled  bool             // then does not change any more
 	steps    []*step
 	byID     map[int64]int // steps by RunStep.ID
 	rows     map[uuid.UUID]int32
@@ -205,7 +206,7 @@ func newWatch(run uuid.UUID, epoch int64) *watch {
 
 // use reads the state of the run, unless it was read less than age ago, and calls f with it. Others
 // wait meanwhile. On an error of the read, f is not called.
-func (ws *watches) use(ctx context.Context, base string, run uuid.UUID, store reader, age time.Duration, f func(*watch) error) error {
+func (ws *watches) use(ctx context.Context, base string, run uuid.UUID, store *controldb.Store, age time.Duration, f func(*watch) error) error {
 	w := ws.get(base, run)
 	select {
 	case w.busy <- struct{}{}:
@@ -229,39 +230,31 @@ func (ws *watches) use(ctx context.Context, base string, run uuid.UUID, store re
 	return f(w)
 }
 
-// reader is the part of controldb.Store that a watch needs.
-type reader interface {
-	Run(ctx context.Context, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error)
-	RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]controldb.WatchedTarget, error)
-	RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]controldb.WatchedTarget, error)
-	JobTriggerEvents(ctx context.Context, f controldb.JobTriggerEventFilter, p controldb.Page[int64]) ([]controldb.JobTriggerEvent, error)
-}
-
 // eventsShown bounds the events of triggers.
 const eventsShown = 20
 
 // refreshEvents reads the events of triggers. The events of the end of a run are there when it has
 // ended, and may wait.
-func (w *watch) refreshEvents(ctx context.Context, store reader) (err error) {
+func (w *watch) refreshEvents(ctx context.Context, store *controldb.Store) (err error) {
 	top := controldb.Page[int64]{Top: eventsShown}
 	if w.head.JobTrigger != nil && w.after == nil {
-		if w.after, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{Run: w.run}, top); err != nil {
+		if w.after, err = triggers.On(store).Events(ctx, triggers.EventFilter{Run: w.run}, top); err != nil {
 			return err
 		}
 	}
 	if w.head.Active || w.settled {
 		return nil
 	}
-	if w.then, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{UpstreamRun: w.run}, top); err != nil {
+	if w.then, err = triggers.On(store).Events(ctx, triggers.EventFilter{UpstreamRun: w.run}, top); err != nil {
 		return err
 	}
-	w.settled = !slices.ContainsFunc(w.then, func(e controldb.JobTriggerEvent) bool { return e.State == "Waiting" })
+	w.settled = !slices.ContainsFunc(w.then, func(e triggers.Event) bool { return e.State == "Waiting" })
 	return nil
 }
 
 // refresh reads what has changed since the last call. After an error the state is that of the last
 // call, or a part of the changes; the next call reads the rest.
-func (w *watch) refresh(ctx context.Context, store reader) error {
+func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
 	run, err := store.Run(ctx, w.run, controldb.RunMarks)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -353,8 +354,8 @@ func TestTriggeredRun(t *testing.T) {
 	for _, name := range []string{"load", "report", "idle"} {
 		f.addJob(t, name, 1, 0)
 	}
-	require.NoError(t, f.store.AddJobTrigger(t.Context(), controldb.JobTriggerSpec{JobName: "report", Name: "nightly", Upstreams: []string{"load"}}))
-	require.NoError(t, f.store.AddJobTrigger(t.Context(), controldb.JobTriggerSpec{JobName: "idle", Name: "both", Upstreams: []string{"load", "report"}}))
+	require.NoError(t, triggers.On(f.store).Add(t.Context(), triggers.Spec{JobName: "report", Name: "nightly", Upstreams: []string{"load"}}))
+	require.NoError(t, triggers.On(f.store).Add(t.Context(), triggers.Spec{JobName: "idle", Name: "both", Upstreams: []string{"load", "report"}}))
 	load := f.startRun(t, "load")
 	for range 3 {
 		f.pass(t, 10, names(1))
@@ -366,7 +367,7 @@ func TestTriggeredRun(t *testing.T) {
 	for range 3 {
 		f.pass(t, 0, nil)
 	}
-	events, err := f.store.JobTriggerEvents(t.Context(), controldb.JobTriggerEventFilter{UpstreamRun: load}, controldb.Page[int64]{})
+	events, err := triggers.On(f.store).Events(t.Context(), triggers.EventFilter{UpstreamRun: load}, controldb.Page[int64]{})
 	require.NoError(t, err)
 	require.Len(t, events, 2)
 	report := events[1].Run
@@ -383,7 +384,7 @@ func TestTriggeredRun(t *testing.T) {
 	_, body = f.get(t, c, "/runs")
 	require.Contains(t, body, "<bdi>trigger nightly</bdi>")
 
-	require.NoError(t, f.store.DeleteJobTrigger(t.Context(), "report", "nightly"))
+	require.NoError(t, triggers.On(f.store).Delete(t.Context(), "report", "nightly"))
 	_, body = f.get(t, c, "/runs")
 	require.Contains(t, body, "<bdi>a deleted trigger</bdi>")
 }

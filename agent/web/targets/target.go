@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -68,7 +69,7 @@ type targetPage struct {
 	Peers      *controldb.StepPeers
 	Wait       *controldb.Wait
 	Waiting    string // what the run waits for
-	Callback   *controldb.Callback
+	Callback   *callbacks.Callback
 	Parameters string
 	key        targetKey
 }
@@ -89,7 +90,7 @@ func showTarget(ctx context.Context, r *page.Request) (*page.View, error) {
 		v.Topic = "target/" + topicID(k.run.String(), strconv.Itoa(d.Target.StepID), k.target.String())
 	}
 	run := k.run.String()
-	if d.Callback != nil && d.Callback.State == controldb.CallbackWaiting {
+	if d.Callback != nil && d.Callback.State == callbacks.CallbackWaiting {
 		v.Actions = append(v.Actions, page.Link{
 			Text: "Complete the callback", Role: rest.RoleOperator,
 			Href: r.Path("callbacks", run, strconv.Itoa(d.Target.StepID), k.target.String(), "complete"),
@@ -297,7 +298,7 @@ func (d *targetPage) readWait(ctx context.Context, store *controldb.Store) error
 
 // readCallback reads the callback of the latest attempt.
 func (d *targetPage) readCallback(ctx context.Context, store *controldb.Store) error {
-	list, err := store.TargetCallbacks(ctx, d.key.run, d.Target.StepID, d.key.target)
+	list, err := callbacks.On(store).OfTarget(ctx, d.key.run, d.Target.StepID, d.key.target)
 	if len(list) > 0 {
 		d.Callback = &list[len(list)-1]
 	}

@@ -40,3 +40,18 @@ func (f *Filter) Text() string {
 	}
 	return "\nWHERE " + strings.Join(f.where, "\n    AND ")
 }
+
+// jobNamesInQuery bounds the names in a query: each is a parameter, of which a call may have 2100.
+const jobNamesInQuery = 1000
+
+// Jobs adds the condition that a column has one of the names of jobs, unless names is nil or has so
+// many that all jobs are read.
+func (f *Filter) Jobs(column string, names []string) {
+	switch {
+	case names == nil || len(names) > jobNamesInQuery:
+	case len(names) == 0:
+		f.Add("1 = 0")
+	default:
+		In(f, column, names)
+	}
+}

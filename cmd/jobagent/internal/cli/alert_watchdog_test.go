@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 )
 
 var binary = flag.String("alert.watchdog", "", "path of a jobagent binary, with which TestWatchdog starts real processes (two minutes)")
@@ -60,9 +61,9 @@ func TestWatchdog(t *testing.T) {
 	ctx := t.Context()
 	const grace = 5
 	seconds := grace
-	require.NoError(t, server.Store.AddAlertChannel(ctx, "hook", "Http", `{"url": "`+hook.URL+`/", "allow_http": true}`, true))
-	require.NoError(t, server.Store.AddAlert(ctx, "nothing-ran", controldb.AlertRunNotStarted,
-		controldb.AlertChange{Seconds: &seconds, Channels: &[]string{"hook"}}))
+	require.NoError(t, alerting.On(server.Store).AddChannel(ctx, "hook", "Http", `{"url": "`+hook.URL+`/", "allow_http": true}`, true))
+	require.NoError(t, alerting.On(server.Store).AddRule(ctx, "nothing-ran", alerting.AlertRunNotStarted,
+		alerting.Change{Seconds: &seconds, Channels: &[]string{"hook"}}))
 	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
 	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "nightly"})
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/definition"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -43,7 +44,7 @@ func (f *fixture) install(t *testing.T, name string) {
 	defer master.Close()
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
 	require.NoError(t, err)
-	require.NoError(t, f.open(t, name).Install(t.Context()))
+	require.NoError(t, deploy.On(f.open(t, name)).Install(t.Context()))
 }
 
 // open opens a control database.

@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	clidoctor "github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -137,27 +137,27 @@ func TestDoctorTriesCredentials(t *testing.T) {
 			path}, strings.NewReader(""), &out, &errs)
 		var views []output.Finding
 		require.NoError(t, json.Unmarshal([]byte(out.String()), &views), errs.String())
-		return slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != doctor.CodeCredential })
+		return slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != clidoctor.CodeCredential })
 	}
 	for _, c := range []struct {
 		settings, user string
-		severity       controldb.Severity
+		severity       doctor.Severity
 		found, sql     string
 	}{
-		{"", "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`,
+		{"", "sa", doctor.SeverityError, `credential "c" (login sa) can enter the control database`,
 			"ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
-		{`, "default_credential": "c"`, "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`,
+		{`, "default_credential": "c"`, "sa", doctor.SeverityError, `credential "c" (login sa) can enter the control database`,
 			"ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
-		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`,
+		{"", "visitor", doctor.SeverityError, `credential "c" (login visitor) can enter the control database`,
 			"USE [jobagent]; DROP USER [a guest];"},
-		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning,
+		{`, "allow_control_database": true`, "visitor", doctor.SeverityWarning,
 			`credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
-		{`, "default_credential": "c"`, embedded.TargetLogin, controldb.SeverityOK,
+		{`, "default_credential": "c"`, embedded.TargetLogin, doctor.SeverityOK,
 			"no credential of targets can enter the control database", ""},
-		{"", embedded.TargetLogin, controldb.SeverityOK,
+		{"", embedded.TargetLogin, doctor.SeverityOK,
 			"the configuration has no default credential, so steps and members without a credential fail; give --target-credential NAME, " +
 				"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
-		{"", "nobody", controldb.SeverityOK, "the configuration has no default credential", ""},
+		{"", "nobody", doctor.SeverityOK, "the configuration has no default credential", ""},
 	} {
 		views := runDoctor(c.settings, c.user)
 		require.Len(t, views, 1)

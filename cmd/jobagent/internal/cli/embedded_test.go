@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 // A data directory is migrated if its control database has the procedures of another version, as
@@ -26,7 +27,7 @@ func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE jobs_internal.code_objects SET sha256 = REPLICATE('0', 64) WHERE name = N'jobs.sp_stop_job';")
 	require.NoError(t, err)
-	require.Error(t, server.Store.Verify(t.Context()))
+	require.Error(t, installed.On(server.Store).Verify(t.Context()))
 	require.NoError(t, db.Close())
 	require.NoError(t, server.Close())
 
@@ -37,7 +38,7 @@ func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	replaced := seen.FilterMessageSnippet("were replaced by those of this program").All()
 	require.Len(t, replaced, 1)
 	require.EqualValues(t, 1, replaced[0].ContextMap()["changed"])
-	require.NoError(t, server.Store.Verify(t.Context()))
+	require.NoError(t, installed.On(server.Store).Verify(t.Context()))
 	require.NoError(t, server.Close())
 }
 

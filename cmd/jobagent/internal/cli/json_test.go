@@ -30,6 +30,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 )
 
 var writeJSON = flag.Bool("json.write", false, "TestJSONOutput writes testdata/json.golden instead of comparing it")
@@ -176,9 +177,9 @@ func TestJSONOutput(t *testing.T) {
 func requireWaiting(t *testing.T, store *controldb.Store, run uuid.UUID) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		callbacks, err := store.Callbacks(t.Context(), run)
+		list, err := callbacks.On(store).OfRun(t.Context(), run)
 		require.NoError(t, err)
-		return len(callbacks) == 1 && callbacks[0].State == controldb.CallbackWaiting
+		return len(list) == 1 && list[0].State == callbacks.CallbackWaiting
 	}, 30*time.Second, 20*time.Millisecond)
 }
 

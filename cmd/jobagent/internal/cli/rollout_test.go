@@ -22,7 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
 // plan is a canary, two more after an approval, and a wave without a target.
@@ -73,10 +73,10 @@ func TestRolloutCommands(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(must("rollout", "show", id, "-o", "json")), &d))
 		return d
 	}
-	until := func(id string, state controldb.RolloutState) {
+	until := func(id string, state rollouts.State) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			r, err := server.Store.Rollout(t.Context(), uuid.MustParse(id))
+			r, err := rollouts.On(server.Store).Get(t.Context(), uuid.MustParse(id))
 			return err == nil && r.State == state
 		}, 30*time.Second, 20*time.Millisecond)
 	}
@@ -116,7 +116,7 @@ func TestRolloutCommands(t *testing.T) {
 	must("rollout", "move", id, server.ServerName()+"/tenant_2", "--wave", "canary")
 	require.Equal(t, "tenant_0\ntenant_2\n", must("rollout", "targets", id, "--wave", "canary", "-o", "name"))
 	require.Contains(t, must("rollout", "resume", id[:8]), "resumed the roll-out "+id)
-	until(id, controldb.RolloutWaiting)
+	until(id, rollouts.Waiting)
 	code, _, stderr = run("rollout", "watch", id, "--wait-timeout", "1s", "--progress", "plain")
 	require.Equal(t, exit.CodeWaitTimeout, code)
 	require.Contains(t, stderr, "the roll-out waits for a person: next: The wave 'two' starts when somebody approves it")
@@ -136,15 +136,15 @@ func TestRolloutCommands(t *testing.T) {
 	// A gate stops the second one.
 	failing := "00000000-0000-4000-8000-00000000000a"
 	must("job", "start", "migrate", "--param", "fail=1", "--hold", "--execution-id", failing)
-	until(failing, controldb.RolloutPaused)
+	until(failing, rollouts.Paused)
 	must("rollout", "resume", failing)
-	until(failing, controldb.RolloutWaiting)
+	until(failing, rollouts.Waiting)
 	must("rollout", "approve", failing, "--wave", "two")
-	until(failing, controldb.RolloutStopped)
+	until(failing, rollouts.Stopped)
 	require.Equal(t, "tenant_2\n", must("rollout", "targets", failing, "--state", "Failed", "-o", "name"))
 	require.Contains(t, must("rollout", "show", failing), "1 of 2 targets failed, and 0 may fail")
 	must("rollout", "retry", failing)
-	until(failing, controldb.RolloutStopped)
+	until(failing, rollouts.Stopped)
 	must("rollout", "abort", failing, "--reason", "the script is wrong")
 	code, stdout, stderr := run("execution", "watch", failing, "-o", "json")
 	require.Equal(t, exit.CodeRunFailed, code)

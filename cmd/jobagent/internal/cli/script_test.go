@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -32,7 +33,7 @@ func TestScriptRecreatesAJob(t *testing.T) {
 	second, err := controldb.Open(ctx, controldb.Config{DSN: server.DSN("second")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, second.Close()) })
-	require.NoError(t, second.Install(ctx))
+	require.NoError(t, deploy.On(second).Install(ctx))
 
 	seed, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)

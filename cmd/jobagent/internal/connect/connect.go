@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/mssql/azure"
 )
@@ -182,7 +183,7 @@ func (c *Connections) Changes(run func(cmd *cobra.Command, args []string, store 
 // not read the schema's version, such as a member of jobs_reader only, passes: it can use only the
 // public views and procedures.
 func checkSchema(ctx context.Context, store *controldb.Store) error {
-	_, err := store.CheckProtocol(ctx)
+	_, err := installed.On(store).CheckProtocol(ctx)
 	if errors.Is(err, dberror.ErrVersionHidden) {
 		return nil
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/identity"
 )
 
 // WarnPause writes a warning to stderr if the control database is paused. A login that may not see
 // that gets none.
 func (c *Connections) WarnPause(ctx context.Context, store *controldb.Store) error {
-	i, err := store.Identity(ctx)
+	i, err := identity.On(store).Read(ctx)
 	if dberror.NumberOf(err) != 0 {
 		return nil
 	}

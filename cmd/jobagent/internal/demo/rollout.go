@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -61,7 +62,7 @@ func demoRollout(ctx context.Context, a *connect.App, keep bool, memory embedded
 			return err
 		}
 		if a.Structured() {
-			detail, err := runs.ReadRollout(ctx, server.Store, first)
+			detail, err := runs.ReadRollout(ctx, rollouts.On(server.Store), first)
 			if err != nil {
 				return err
 			}
@@ -105,7 +106,7 @@ func (s *rolloutShow) play(ctx context.Context) (first, undo uuid.UUID, err erro
 	if first, err = store.StartJob(ctx, addJob, uuid.Nil); err != nil {
 		return first, undo, err
 	}
-	if err := s.follow(ctx, first, controldb.RolloutStopped); err != nil {
+	if err := s.follow(ctx, first, rollouts.Stopped); err != nil {
 		return first, undo, err
 	}
 
@@ -117,10 +118,10 @@ func (s *rolloutShow) play(ctx context.Context) (first, undo uuid.UUID, err erro
 	if err := execute(ctx, s.server, tenantName(badTenant), ordersTable); err != nil {
 		return first, undo, err
 	}
-	if err := store.RetryRolloutWave(ctx, first); err != nil {
+	if err := rollouts.On(store).RetryWave(ctx, first); err != nil {
 		return first, undo, err
 	}
-	if err := s.follow(ctx, first, controldb.RolloutWaiting); err != nil {
+	if err := s.follow(ctx, first, rollouts.Waiting); err != nil {
 		return first, undo, err
 	}
 
@@ -128,10 +129,10 @@ func (s *rolloutShow) play(ctx context.Context) (first, undo uuid.UUID, err erro
 3. The second wave is well now. The rest waits for a person:
 
      jobagent rollout approve %s --note 'figures looked at'`, first)
-	if err := store.ApproveRollout(ctx, first, "", "figures looked at"); err != nil {
+	if err := rollouts.On(store).Approve(ctx, first, "", "figures looked at"); err != nil {
 		return first, undo, err
 	}
-	if err := s.follow(ctx, first, controldb.RolloutSucceeded); err != nil {
+	if err := s.follow(ctx, first, rollouts.Succeeded); err != nil {
 		return first, undo, err
 	}
 	if err := s.table(ctx, first); err != nil {
@@ -143,17 +144,17 @@ func (s *rolloutShow) play(ctx context.Context) (first, undo uuid.UUID, err erro
    in reverse order of the waves, with the same gates and approvals:
 
      jobagent rollout undo %s`, dropJob, first)
-	if undo, err = store.UndoRollout(ctx, controldb.UndoRequest{Rollout: first}); err != nil {
+	if undo, err = rollouts.On(store).Undo(ctx, rollouts.UndoRequest{Rollout: first}); err != nil {
 		return first, undo, err
 	}
-	if err := s.follow(ctx, undo, controldb.RolloutWaiting); err != nil {
+	if err := s.follow(ctx, undo, rollouts.Waiting); err != nil {
 		return first, undo, err
 	}
 	a.Progress("\n     jobagent rollout approve %s", undo)
-	if err := store.ApproveRollout(ctx, undo, "", ""); err != nil {
+	if err := rollouts.On(store).Approve(ctx, undo, "", ""); err != nil {
 		return first, undo, err
 	}
-	if err := s.follow(ctx, undo, controldb.RolloutSucceeded); err != nil {
+	if err := s.follow(ctx, undo, rollouts.Succeeded); err != nil {
 		return first, undo, err
 	}
 	return first, undo, s.table(ctx, undo)
@@ -186,13 +187,13 @@ func (s *rolloutShow) define(ctx context.Context) error {
 }
 
 // follow prints what a roll-out does until it has a state.
-func (s *rolloutShow) follow(ctx context.Context, id uuid.UUID, until controldb.RolloutState) error {
+func (s *rolloutShow) follow(ctx context.Context, id uuid.UUID, until rollouts.State) error {
 	s.app.Progress("")
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	last := ""
 	for {
-		all, err := s.server.Store.Rollouts(ctx, controldb.RolloutFilter{}, controldb.Page[controldb.RunKey]{Top: 2})
+		all, err := rollouts.On(s.server.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[controldb.RunKey]{Top: 2})
 		if err != nil {
 			return err
 		}
@@ -207,7 +208,7 @@ func (s *rolloutShow) follow(ctx context.Context, id uuid.UUID, until controldb.
 			if r.State == until {
 				return nil
 			}
-			if !r.EndedAt.IsZero() || r.State == controldb.RolloutStopped {
+			if !r.EndedAt.IsZero() || r.State == rollouts.Stopped {
 				return fmt.Errorf("the roll-out is %s, not %s: %s", r.State, until, r.Reason)
 			}
 		}
@@ -220,19 +221,19 @@ func (s *rolloutShow) follow(ctx context.Context, id uuid.UUID, until controldb.
 }
 
 // describe says what a roll-out does, in one line; states that last for a moment are left out.
-func describe(r controldb.Rollout) string {
+func describe(r rollouts.Rollout) string {
 	done := fmt.Sprintf("%2d of %d databases changed", r.Succeeded, r.Targets)
 	if r.UndoOf != uuid.Nil {
 		done += " back"
 	}
 	switch r.State {
-	case controldb.RolloutRunning:
+	case rollouts.Running:
 		return fmt.Sprintf("%s; wave %d of %d (%s) runs", done, r.Wave, r.Waves, r.WaveName)
-	case controldb.RolloutBaking, controldb.RolloutWaiting:
+	case rollouts.Baking, rollouts.Waiting:
 		return done + "; " + r.NextEvent
-	case controldb.RolloutStopped:
+	case rollouts.Stopped:
 		return done + "; Stopped. " + r.Reason
-	case controldb.RolloutSucceeded:
+	case rollouts.Succeeded:
 		return done + "; Succeeded"
 	}
 	return ""
@@ -243,7 +244,7 @@ func (s *rolloutShow) table(ctx context.Context, id uuid.UUID) error {
 	if s.app.Structured() {
 		return nil
 	}
-	detail, err := runs.ReadRollout(ctx, s.server.Store, id)
+	detail, err := runs.ReadRollout(ctx, rollouts.On(s.server.Store), id)
 	if err != nil {
 		return err
 	}

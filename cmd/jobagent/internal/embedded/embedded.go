@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -166,15 +167,15 @@ func (e *Server) prepare(ctx context.Context, log *zap.Logger) (err error) {
 	if e.Store, err = controldb.Open(ctx, controldb.Config{DSN: e.DSN(ControlDatabase), Dialer: e.dialer}); err != nil {
 		return err
 	}
-	err = e.Store.Install(ctx)
+	err = deploy.On(e.Store).Install(ctx)
 	if !errors.Is(err, dberror.ErrSchemaVersion) {
 		return err
 	}
-	var version *controldb.SchemaVersionError
+	var version *dberror.SchemaVersionError
 	if old := errors.As(err, &version); !old {
-		return e.Store.Migrate(ctx)
+		return deploy.On(e.Store).Migrate(ctx)
 	}
-	if err := e.Store.Migrate(ctx); err != nil {
+	if err := deploy.On(e.Store).Migrate(ctx); err != nil {
 		return err
 	}
 	if version.Have == version.Want {

@@ -9,8 +9,9 @@ import (
 	"syscall"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/doctor"
 )
 
 // Exit codes. Scripts depend on them, so a number never changes its meaning.
@@ -89,7 +90,7 @@ func Code(err error) int {
 		return CodeConnection
 	case errors.Is(err, dberror.ErrNotInstalled), errors.Is(err, dberror.ErrSchemaVersion):
 		return CodeSchema
-	case errors.Is(err, controldb.ErrUnfit), errors.Is(err, controldb.ErrInUse), errors.Is(err, controldb.ErrLocked):
+	case errors.Is(err, doctor.ErrUnfit), errors.Is(err, deploy.ErrInUse), errors.Is(err, deploy.ErrLocked):
 		return CodeConflict
 	}
 	switch dberror.KindOf(err) {

@@ -34,6 +34,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 // Options are what a front is made of.
@@ -230,7 +231,7 @@ func (f *Front) CheckSchemas(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, e := range entries {
 		wg.Go(func() {
-			_, err := e.Store.CheckAgent(ctx)
+			_, err := installed.On(e.Store).CheckAgent(ctx)
 			if errors.Is(err, dberror.ErrSchemaVersion) && !e.Install {
 				errs[i] = fmt.Errorf("control database %q: %w", e.Name, err)
 			}

@@ -34,6 +34,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
 )
 
 const (
@@ -399,7 +400,7 @@ func TestSchemaGetsOlder(t *testing.T) {
 	r, text = s.do(t, "GET", "/readyz", "")
 	require.Equal(t, 503, r.StatusCode, text)
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
-	require.NoError(t, s.server.Store.Migrate(t.Context()))
+	require.NoError(t, deploy.On(s.server.Store).Migrate(t.Context()))
 	r, text = s.do(t, "PUT", agentPath+"/targetGroups/h"+version, members)
 	require.Equal(t, 201, r.StatusCode, text)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/sap"
 )
 
 // tenants looks up the tenants for which the front issues tokens. It implements issuer.Tenants.
@@ -26,7 +27,7 @@ func (f *Front) tenants(instances []config.SAPInstance) tenants {
 // time. An ID wins over a subdomain; a subdomain of two tenants names neither.
 func (t tenants) Tenant(ctx context.Context, instance, name string) (issuer.Tenant, bool, error) {
 	ctx = caller.With(ctx, caller.Caller{Role: "jobs_reader", Name: "issuer of tokens", Door: caller.DoorREST})
-	list, err := t[instance].SAPTenants(ctx, "")
+	list, err := sap.On(t[instance]).Tenants(ctx, "")
 	if err != nil {
 		return issuer.Tenant{}, false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -49,16 +50,16 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 }
 
 // Trigger reads a trigger of a job by its name. It is an error if there is none.
-func Trigger(ctx context.Context, store *controldb.Store, job, name string) (controldb.JobTrigger, error) {
-	t, err := store.JobTrigger(ctx, job, name)
+func Trigger(ctx context.Context, store *controldb.Store, job, name string) (triggers.Trigger, error) {
+	t, err := triggers.On(store).Get(ctx, job, name)
 	if !errors.Is(err, dberror.ErrTriggerNotFound) {
 		return t, err
 	}
 	if _, err := Job(ctx, store, job); err != nil {
-		return controldb.JobTrigger{}, err
+		return triggers.Trigger{}, err
 	}
 	f := controldb.NameFilter{Kind: controldb.NamesOfTriggers, Of: job}
-	return controldb.JobTrigger{}, missing(ctx, store, "trigger", name, f, "jobagent job trigger list --job JOB shows its triggers")
+	return triggers.Trigger{}, missing(ctx, store, "trigger", name, f, "jobagent job trigger list --job JOB shows its triggers")
 }
 
 // Calendar reads a calendar by its name. It is an error if there is none.

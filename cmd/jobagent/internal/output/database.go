@@ -3,7 +3,8 @@ package output
 import (
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/doctor"
 )
 
 // Deployment is the result of an installation or migration.
@@ -53,7 +54,7 @@ type PlannedAgent struct {
 }
 
 // NewMigrationPlan converts a plan of package controldb.
-func NewMigrationPlan(p controldb.MigrationPlan) MigrationPlan {
+func NewMigrationPlan(p deploy.Plan) MigrationPlan {
 	v := MigrationPlan{
 		Version: p.Version, Want: p.Want, Edition: p.Edition, Online: p.Online, Code: p.Code,
 		Steps: []PlannedStep{}, Agents: []PlannedAgent{}, Warnings: append([]string{}, p.Warnings...),
@@ -120,16 +121,16 @@ type GrantSection struct {
 
 // Finding is the result of one check.
 type Finding struct {
-	Code     string             `json:"code"` // names the check
-	Severity controldb.Severity `json:"severity"`
-	Found    string             `json:"found"`
-	Why      string             `json:"why,omitempty"`     // the consequence
-	SQL      string             `json:"sql,omitempty"`     // T-SQL that corrects it
-	Command  string             `json:"command,omitempty"` // the remedy where T-SQL is none
+	Code     string          `json:"code"` // names the check
+	Severity doctor.Severity `json:"severity"`
+	Found    string          `json:"found"`
+	Why      string          `json:"why,omitempty"`     // the consequence
+	SQL      string          `json:"sql,omitempty"`     // T-SQL that corrects it
+	Command  string          `json:"command,omitempty"` // the remedy where T-SQL is none
 }
 
 // NewFinding converts a finding of package controldb.
-func NewFinding(f controldb.Finding) Finding {
+func NewFinding(f doctor.Finding) Finding {
 	return Finding{
 		Code: f.Code, Severity: f.Severity, Found: f.Found, Why: f.Why, SQL: f.SQL, Command: f.Command,
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/questions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -45,7 +45,7 @@ type Question struct {
 }
 
 // NewQuestion converts a question.
-func NewQuestion(q controldb.AskedQuestion) Question {
+func NewQuestion(q questions.Question) Question {
 	return Question{
 		ID: q.ID, TargetGroup: q.TargetGroup, Text: q.Text, Credential: q.Credential, MaxRows: q.MaxRows, MaxRowsOfTarget: q.MaxRowsOfTarget,
 		TimeoutSeconds: q.TimeoutSeconds, Lifecycle: q.Lifecycle, Active: q.Active, Readable: q.Readable, Asked: q.Asked, AskedBy: q.AskedBy,
@@ -101,7 +101,7 @@ func NewKeptAnswers(p *Printer) *KeptAnswers {
 
 // Shapes tells the shapes of the rows that follow, in the order of their numbers. Those that were
 // told before are left as they are.
-func (k *KeptAnswers) Shapes(list []controldb.QuestionShape) {
+func (k *KeptAnswers) Shapes(list []questions.Shape) {
 	for _, s := range list {
 		if _, known := k.shapes[s.Shape]; known {
 			continue
@@ -123,7 +123,7 @@ func (a *Answers) declare(number int, columns []mssql.Column) {
 }
 
 // Row prints a row.
-func (k *KeptAnswers) Row(r controldb.QuestionRow) error {
+func (k *KeptAnswers) Row(r questions.Row) error {
 	shape, known := k.shapes[r.Shape]
 	if !known || len(r.Values) != len(shape.columns) {
 		return fmt.Errorf("row %d: its %d values fit no columns", r.Number, len(r.Values))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
 // Rollout is a roll-out: a run of a job with a plan, in waves. Its fields are those of the view
@@ -41,7 +41,7 @@ type Rollout struct {
 }
 
 // NewRollout converts a roll-out.
-func NewRollout(r controldb.Rollout) Rollout {
+func NewRollout(r rollouts.Rollout) Rollout {
 	return Rollout{
 		ID: r.ID, JobName: r.JobName, JobID: r.JobID, JobVersion: r.JobVersion, State: string(r.State), Wave: r.Wave, Waves: r.Waves,
 		WaveName: r.WaveName, Targets: r.Targets, Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached,
@@ -108,7 +108,7 @@ type RolloutWave struct {
 }
 
 // NewRolloutWave converts a wave.
-func NewRolloutWave(w controldb.RolloutWave) RolloutWave {
+func NewRolloutWave(w rollouts.Wave) RolloutWave {
 	return RolloutWave{
 		Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, Parallelism: w.Parallelism, Pace: w.Pace,
 		BakeSeconds: w.BakeSeconds, Approval: w.Approval, Window: w.Window, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached,
@@ -127,7 +127,7 @@ type RolloutDetail struct {
 }
 
 // NewRolloutDetail converts a roll-out with its waves.
-func NewRolloutDetail(r controldb.Rollout, waves []controldb.RolloutWave) RolloutDetail {
+func NewRolloutDetail(r rollouts.Rollout, waves []rollouts.Wave) RolloutDetail {
 	d := RolloutDetail{Rollout: NewRollout(r), Waves: []RolloutWave{}}
 	for _, w := range waves {
 		d.Waves = append(d.Waves, NewRolloutWave(w))
@@ -153,7 +153,7 @@ type RolloutTarget struct {
 }
 
 // NewRolloutTarget converts a target.
-func NewRolloutTarget(t controldb.RolloutTarget) RolloutTarget {
+func NewRolloutTarget(t rollouts.Target) RolloutTarget {
 	return RolloutTarget{
 		Wave: t.Wave, WaveName: t.WaveName, Place: t.Place, TargetID: t.TargetID, Server: t.Server, Database: t.Database, State: t.State,
 		Run: OptionalID(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -180,7 +181,7 @@ func waitForReports(
 }
 
 // ViewTriggerEvent converts an event of a trigger for -o json.
-func ViewTriggerEvent(e controldb.JobTriggerEvent) output.JobTriggerEvent {
+func ViewTriggerEvent(e triggers.Event) output.JobTriggerEvent {
 	v := output.JobTriggerEvent{
 		ID: e.ID, Job: e.JobName, Trigger: e.Trigger, Upstream: e.Upstream, UpstreamRun: e.UpstreamRun, UpstreamLifecycle: e.UpstreamLifecycle,
 		Created: e.Created, State: e.State, Ended: output.Optional(e.Ended), Reason: e.Reason,

@@ -15,24 +15,25 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
-// RolloutReader reads roll-outs; a [controldb.Store] is one.
+// RolloutReader reads roll-outs; a [rollouts.Store] is one.
 type RolloutReader interface {
-	Rollout(ctx context.Context, id uuid.UUID) (controldb.Rollout, error)
-	RolloutWaves(ctx context.Context, id uuid.UUID) ([]controldb.RolloutWave, error)
-	PreflightProgress(ctx context.Context, w controldb.RolloutWave) (ended, all int, err error)
+	Get(ctx context.Context, id uuid.UUID) (rollouts.Rollout, error)
+	Waves(ctx context.Context, id uuid.UUID) ([]rollouts.Wave, error)
+	PreflightProgress(ctx context.Context, w rollouts.Wave) (ended, all int, err error)
 }
 
 // ReadRollout reads a roll-out with its waves. A run that is none is an error.
 func ReadRollout(ctx context.Context, store RolloutReader, id uuid.UUID) (output.RolloutDetail, error) {
-	r, err := store.Rollout(ctx, id)
+	r, err := store.Get(ctx, id)
 	if err != nil {
 		return output.RolloutDetail{}, noRollout(id, err)
 	}
-	waves, err := store.RolloutWaves(ctx, id)
+	waves, err := store.Waves(ctx, id)
 	d := output.NewRolloutDetail(r, waves)
 	for i, w := range waves {
 		ended, all, err := store.PreflightProgress(ctx, w)
@@ -48,7 +49,7 @@ func ReadRollout(ctx context.Context, store RolloutReader, id uuid.UUID) (output
 
 // noRollout says that a run is no roll-out, if err means that.
 func noRollout(id uuid.UUID, err error) error {
-	if !errors.Is(err, controldb.ErrRolloutNotFound) {
+	if !errors.Is(err, rollouts.ErrNotFound) {
 		return err
 	}
 	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s is not a roll-out, or has not begun; jobagent rollout list shows the latest roll-outs", id))
@@ -61,17 +62,17 @@ type watched struct {
 	rollouts RolloutReader
 	id       uuid.UUID
 	plain    bool // it is none
-	rollout  *controldb.Rollout
+	rollout  *rollouts.Rollout
 }
 
 // read reads the state of the run, or of the roll-out and of the run of its current wave.
 func (w *watched) read(ctx context.Context, before news) (after news, ended bool, err error) {
 	if !w.plain {
-		r, err := w.rollouts.Rollout(ctx, w.id)
+		r, err := w.rollouts.Get(ctx, w.id)
 		switch {
 		case err == nil:
 			return w.readWave(ctx, before, r)
-		case !errors.Is(err, controldb.ErrRolloutNotFound):
+		case !errors.Is(err, rollouts.ErrNotFound):
 			return before, false, err
 		case w.rollout != nil:
 			return before, false, NotFound(w.id)
@@ -85,8 +86,8 @@ func (w *watched) read(ctx context.Context, before news) (after news, ended bool
 }
 
 // readWave is read for a roll-out.
-func (w *watched) readWave(ctx context.Context, before news, r controldb.Rollout) (after news, ended bool, err error) {
-	waves, err := w.rollouts.RolloutWaves(ctx, w.id)
+func (w *watched) readWave(ctx context.Context, before news, r rollouts.Rollout) (after news, ended bool, err error) {
+	waves, err := w.rollouts.Waves(ctx, w.id)
 	if err != nil {
 		return before, false, err
 	}
@@ -98,7 +99,7 @@ func (w *watched) readWave(ctx context.Context, before news, r controldb.Rollout
 		run = w.id
 	case r.Wave > 0 && r.Wave <= len(waves):
 		run = waves[r.Wave-1].Run
-		if r.State == controldb.RolloutPreflight {
+		if r.State == rollouts.Preflight {
 			run = waves[r.Wave-1].PreflightRun
 		}
 	}
@@ -122,7 +123,7 @@ func (w *watched) readWave(ctx context.Context, before news, r controldb.Rollout
 }
 
 // rolloutTitle says how far a roll-out is.
-func rolloutTitle(r controldb.Rollout) string {
+func rolloutTitle(r rollouts.Rollout) string {
 	text := fmt.Sprintf("roll-out of %s  %s: ", output.OneLine(r.JobName), r.State)
 	if r.Wave > 0 && !r.State.Ended() {
 		text += fmt.Sprintf("wave %d of %d, %s; ", r.Wave, r.Waves, output.OneLine(r.WaveName))
@@ -251,12 +252,12 @@ func PrintRollout(p *output.Printer, out io.Writer, d output.RolloutDetail) erro
 
 // rolloutLifecycle is the lifecycle whose colour a state of a roll-out has.
 func rolloutLifecycle(state string) string {
-	switch s := controldb.RolloutState(state); s {
-	case controldb.RolloutSucceeded:
+	switch s := rollouts.State(state); s {
+	case rollouts.Succeeded:
 		return string(jobs.Succeeded)
-	case controldb.RolloutFailed, controldb.RolloutAborted, controldb.RolloutStopped, controldb.RolloutAborting:
+	case rollouts.Failed, rollouts.Aborted, rollouts.Stopped, rollouts.Aborting:
 		return string(jobs.Failed)
-	case controldb.RolloutPaused, controldb.RolloutWaiting, controldb.RolloutClosed:
+	case rollouts.Paused, rollouts.Waiting, rollouts.Closed:
 		return string(jobs.WaitingForRetry)
 	default:
 		return string(jobs.InProgress)
@@ -299,7 +300,7 @@ func (w *watched) endRollout(ctx context.Context, p *output.Printer, store *cont
 		return err
 	}
 	r := d.Rollout
-	if r.State != string(controldb.RolloutSucceeded) {
+	if r.State != string(rollouts.Succeeded) {
 		why := ""
 		if r.Reason != "" {
 			why = ": " + strings.TrimSuffix(output.OneLine(output.Said(r.Reason)), ".")

@@ -10,24 +10,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
 // preflighting is a roll-out whose second wave is in its preflight.
 type preflighting struct{}
 
-func (preflighting) Rollout(_ context.Context, id uuid.UUID) (controldb.Rollout, error) {
-	return controldb.Rollout{ID: id, JobName: "j", State: controldb.RolloutPreflight, Wave: 2, Waves: 2, WaveName: "rest", Targets: 43, CreatedAt: time.Unix(0, 0)}, nil
+func (preflighting) Get(_ context.Context, id uuid.UUID) (rollouts.Rollout, error) {
+	return rollouts.Rollout{ID: id, JobName: "j", State: rollouts.Preflight, Wave: 2, Waves: 2, WaveName: "rest", Targets: 43, CreatedAt: time.Unix(0, 0)}, nil
 }
 
-func (preflighting) RolloutWaves(context.Context, uuid.UUID) ([]controldb.RolloutWave, error) {
-	return []controldb.RolloutWave{
-		{Wave: 1, Name: "canary", State: controldb.WavePassed, Targets: 3}, {Wave: 2, Name: "rest", State: controldb.WavePreflight, Targets: 40},
+func (preflighting) Waves(context.Context, uuid.UUID) ([]rollouts.Wave, error) {
+	return []rollouts.Wave{
+		{Wave: 1, Name: "canary", State: rollouts.WavePassed, Targets: 3}, {Wave: 2, Name: "rest", State: rollouts.WavePreflight, Targets: 40},
 	}, nil
 }
 
-func (preflighting) PreflightProgress(_ context.Context, w controldb.RolloutWave) (ended, all int, err error) {
-	if w.State != controldb.WavePreflight {
+func (preflighting) PreflightProgress(_ context.Context, w rollouts.Wave) (ended, all int, err error) {
+	if w.State != rollouts.WavePreflight {
 		return 0, 0, nil
 	}
 	return 12, w.Targets, nil

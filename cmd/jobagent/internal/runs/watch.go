@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -112,7 +113,7 @@ func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uu
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
 	f := &watched{
-		follower: follower{store: store, screen: newScreen(ctx, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}, rollouts: store, id: id,
+		follower: follower{store: store, screen: newScreen(ctx, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}, rollouts: rollouts.On(store), id: id,
 	}
 	var rows []controldb.Execution
 	err := f.wait(waiting, f.read)

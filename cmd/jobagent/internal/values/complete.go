@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs/kit"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -129,7 +130,7 @@ func waves(ctx context.Context, q query) (found []cobra.Completion) {
 		return nil
 	}
 	_ = q.app.Complete(ctx, func(ctx context.Context, store *controldb.Store) error {
-		list, err := store.RolloutWaves(ctx, id)
+		list, err := rollouts.On(store).Waves(ctx, id)
 		for _, w := range list {
 			if strings.HasPrefix(w.Name, q.prefix) {
 				found = append(found, cobra.CompletionWithDesc(w.Name, fmt.Sprintf("%s, %s", wording.Count(w.Targets, "target"), w.State)))

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -246,7 +248,7 @@ var flagKinds = map[string]Kind{
 	"location": {Words: "a place", Max: maxName, Empty: true, source: nothing}, "identity": {Words: "the resource ID of an identity", Max: maxIdentity, Empty: true, source: nothing},
 	"host": server, "retire": {Words: "the ID of a key", Hint: "jobagent key list shows all keys", Max: 64, source: nothing},
 	"scope": {Words: "/ for everything, or the ID of a resource", Max: maxWord, source: words("/")}, "expires": {Words: "a duration, or an instant in RFC 3339", Max: 64, source: nothing},
-	"role": enum(restRoles...), "platform": enum(controldb.Platforms...), "login": {Words: "the name of a login", Max: maxName, source: nothing},
+	"role": enum(restRoles...), "platform": enum(deploy.Platforms...), "login": {Words: "the name of a login", Max: maxName, source: nothing},
 
 	// Servers of this program.
 	"data":   {Words: "a directory", Max: maxWord, Folder: true},
@@ -282,7 +284,7 @@ var ownFlags = map[string]Kind{
 	"alert rule update --channel":           removable(channel),
 	"alert channel update --definition":     {Words: "a JSON object, or @FILE", source: nothing},
 	"audit list --job":                      {Words: "the name that a job had, or its ID", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
-	"db grants --role":                      enum(controldb.GrantRoles...),
+	"db grants --role":                      enum(deploy.GrantRoles...),
 	"execution list --lifecycle":            several(append([]string{"Running"}, lifecycles...)...),
 	"execution targets --lifecycle":         several(append([]string{"Running"}, lifecycles...)...),
 	"doctor --credential":                   credential,
@@ -302,7 +304,7 @@ var ownFlags = map[string]Kind{
 	"import task-scheduler --target-group":  newName("the target group"),
 	"key rotate --key":                      reference,
 	"serve binding --key":                   reference,
-	"rollout list --state":                  several(spelled(controldb.RolloutStates())...),
+	"rollout list --state":                  several(spelled(rollouts.States())...),
 	"rollout targets --state":               several(targetStates...),
 	"rollout undo --only":                   several("Succeeded", "Unknown", "Failed", "Unreached"),
 	"rollout reject --reason":               {Words: "a text", Max: maxNote, source: nothing},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 // NewVersionCommand returns `jobagent version`.
@@ -21,6 +21,6 @@ func NewVersionCommand(p *output.Printer) *cobra.Command {
 
 // PrintVersion prints the version, for jobagent version and jobagent --version.
 func PrintVersion(p *output.Printer) error {
-	v := output.Version{Version: buildinfo.Version(), Schema: strconv.Itoa(controldb.SchemaVersion())}
+	v := output.Version{Version: buildinfo.Version(), Schema: strconv.Itoa(installed.SchemaVersion())}
 	return p.Done(v, "jobagent %s (control schema %s)", v.Version, v.Schema)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -102,14 +103,14 @@ func withDatabases(ctx context.Context, s *connect.Settings, fn func([]database)
 }
 
 // read returns the account of a database. ok is false if it has none.
-func (d database) read(ctx context.Context) (agent controldb.JobAgent, ok bool, err error) {
-	agent, err = d.store.JobAgent(ctx)
+func (d database) read(ctx context.Context) (agent account.JobAgent, ok bool, err error) {
+	agent, err = account.On(d.store).Read(ctx)
 	switch {
 	case errors.Is(err, dberror.ErrNotInstalled):
 		return agent, false, nil
 	case err != nil:
 		return agent, false, fmt.Errorf("control database %q: %w", d.Name, err)
-	case agent.State == controldb.AgentNone && *d.ImplicitAgent != "":
+	case agent.State == account.AgentNone && *d.ImplicitAgent != "":
 		agent.Name, agent.SKU, agent.Capacity = *d.ImplicitAgent, "JA100", 100
 		return agent, true, nil
 	}
@@ -117,7 +118,7 @@ func (d database) read(ctx context.Context) (agent controldb.JobAgent, ok bool, 
 }
 
 // find returns the database that has an account, and the account.
-func find(ctx context.Context, list []database, name string) (database, controldb.JobAgent, error) {
+func find(ctx context.Context, list []database, name string) (database, account.JobAgent, error) {
 	var failed error
 	for _, d := range list {
 		agent, ok, err := d.read(ctx)
@@ -129,9 +130,9 @@ func find(ctx context.Context, list []database, name string) (database, controld
 		}
 	}
 	if failed != nil {
-		return database{}, controldb.JobAgent{}, failed // it may be there
+		return database{}, account.JobAgent{}, failed // it may be there
 	}
-	return database{}, controldb.JobAgent{}, exit.With(exit.CodeNotFound,
+	return database{}, account.JobAgent{}, exit.With(exit.CodeNotFound,
 		fmt.Errorf("the account %q does not exist; jobagent account list shows all accounts", name))
 }
 
@@ -151,14 +152,14 @@ func choose(list []database, name string) (database, error) {
 }
 
 // view converts an account for -o json.
-func (d database) view(agent controldb.JobAgent) (output.Account, error) {
+func (d database) view(agent account.JobAgent) (output.Account, error) {
 	v := output.Account{
-		Name: agent.Name, Database: d.Name, State: string(agent.State), Implicit: agent.State == controldb.AgentNone, SKU: agent.SKU,
+		Name: agent.Name, Database: d.Name, State: string(agent.State), Implicit: agent.State == account.AgentNone, SKU: agent.SKU,
 		Capacity: agent.Capacity, Location: agent.Location, Identity: agent.Identity, Tags: []output.AccountTag{}, Reason: agent.Reason,
 		DisabledBy: agent.Disabler, CreatedTime: output.Optional(agent.CreatedAt), ChangedTime: output.Optional(agent.ChangedAt),
 	}
 	if v.Implicit {
-		v.State = string(controldb.AgentReady)
+		v.State = string(account.AgentReady)
 	}
 	tags, err := agent.Tags()
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -252,8 +253,8 @@ func (s *settings) add(cmd *cobra.Command) {
 }
 
 // change returns what the flags change.
-func (s *settings) change(cmd *cobra.Command, name string) (controldb.JobAgentChange, error) {
-	c := controldb.JobAgentChange{
+func (s *settings) change(cmd *cobra.Command, name string) (account.Change, error) {
+	c := account.Change{
 		Name: name, SKU: command.Given(cmd, "sku", s.sku), Capacity: command.Given(cmd, "capacity", s.capacity),
 		Location: command.Given(cmd, "location", s.location), Identity: command.Given(cmd, "identity", s.identity),
 	}
@@ -325,7 +326,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if agent.State == controldb.AgentNone { // an implicit account gets its row
+				if agent.State == account.AgentNone { // an implicit account gets its row
 					if change.Location == nil {
 						change.Location = &d.Location
 					}
@@ -341,8 +342,8 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 }
 
 // set creates or changes an account, waits, and prints it.
-func set(ctx context.Context, p *output.Printer, d database, change controldb.JobAgentChange, noWait bool) error {
-	_, operation, err := d.store.SetJobAgent(ctx, change)
+func set(ctx context.Context, p *output.Printer, d database, change account.Change, noWait bool) error {
+	_, operation, err := account.On(d.store).Set(ctx, change)
 	if err != nil {
 		return err
 	}
@@ -370,7 +371,7 @@ func (d database) done(ctx context.Context, p *output.Printer) error {
 // wait waits for the end of an operation, and prints what it waits for.
 func wait(ctx context.Context, p *output.Printer, d database, id uuid.UUID) error {
 	last, at := "", time.Now()
-	operation, err := accounts.Wait(ctx, d.store, id, func(o controldb.JobAgentOperation) {
+	operation, err := accounts.Wait(ctx, d.store, id, func(o account.Operation) {
 		text := "waiting for the operation " + o.ID.String()
 		if o.ActiveRuns > 0 {
 			text = fmt.Sprintf("waiting for %s to end", wording.Count(o.ActiveRuns, "run"))
@@ -383,9 +384,9 @@ func wait(ctx context.Context, p *output.Printer, d database, id uuid.UUID) erro
 	switch {
 	case err != nil:
 		return err
-	case operation.Status == controldb.OperationInProgress:
+	case operation.Status == account.OperationInProgress:
 		return fmt.Errorf("stopped waiting, the operation %s goes on: %w", id, context.Cause(ctx))
-	case operation.Status == controldb.OperationFailed:
+	case operation.Status == account.OperationFailed:
 		return exit.With(exit.CodeFailure, fmt.Errorf("the operation failed: %s (%s)", operation.ErrorMessage, operation.ErrorCode))
 	}
 	return nil
@@ -407,8 +408,8 @@ and history are left in the control database, and work again for its next accoun
 				if err := command.Confirm(cmd, command.Fixed("This deletes the account %s: all of its active runs are stopped, and nothing starts any more", agent.Name)); err != nil {
 					return err
 				}
-				if agent.State == controldb.AgentNone { // the deletion must be recorded
-					_, operation, err := d.store.SetJobAgent(ctx, controldb.JobAgentChange{Name: agent.Name, Location: &d.Location})
+				if agent.State == account.AgentNone { // the deletion must be recorded
+					_, operation, err := account.On(d.store).Set(ctx, account.Change{Name: agent.Name, Location: &d.Location})
 					if err == nil && operation != uuid.Nil {
 						err = wait(ctx, &a.Printer, d, operation)
 					}
@@ -416,18 +417,18 @@ and history are left in the control database, and work again for its next accoun
 						return err
 					}
 				}
-				operation, err := d.store.DeleteJobAgent(ctx, agent.Name, uuid.Nil)
+				operation, err := account.On(d.store).Delete(ctx, agent.Name, uuid.Nil)
 				if err != nil {
 					return err
 				}
-				gone := output.AccountName{Name: agent.Name, Database: d.Name, State: string(controldb.AgentDeleting)}
+				gone := output.AccountName{Name: agent.Name, Database: d.Name, State: string(account.AgentDeleting)}
 				if noWait {
 					return a.Done(gone, "account %s is being deleted", agent.Name)
 				}
 				if err := wait(ctx, &a.Printer, d, operation); err != nil {
 					return err
 				}
-				gone.State = string(controldb.AgentDeleted)
+				gone.State = string(account.AgentDeleted)
 				return a.Done(gone, "deleted account %s", agent.Name)
 			})
 		},
@@ -447,7 +448,7 @@ func newDisableCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := d.store.DisableJobAgent(cmd.Context(), reason); err != nil {
+				if err := account.On(d.store).Disable(cmd.Context(), reason); err != nil {
 					return err
 				}
 				return d.done(cmd.Context(), &a.Printer)
@@ -467,7 +468,7 @@ func newEnableCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := d.store.EnableJobAgent(cmd.Context()); err != nil {
+				if err := account.On(d.store).Enable(cmd.Context()); err != nil {
 					return err
 				}
 				return d.done(cmd.Context(), &a.Printer)

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 )
 
 // NewCommand returns `jobagent alert`.
@@ -51,7 +52,7 @@ the databases that it had, or with as many new ones.`
 
 // newListCommand returns `jobagent alert list` and `jobagent alert history`.
 func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command {
-	var f controldb.AlertFilter
+	var f alerting.Filter
 	var since string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
@@ -64,10 +65,10 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 				return exit.Usagef("--limit %d: must be at least 1", f.Limit)
 			}
 			if !all {
-				f.States = []controldb.AlertState{controldb.AlertOpen, controldb.AlertAcknowledged}
+				f.States = []alerting.State{alerting.AlertOpen, alerting.AlertAcknowledged}
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Alerts(cmd.Context(), f)
+				list, err := alerting.On(store).Alerts(cmd.Context(), f)
 				if err != nil {
 					return err
 				}
@@ -90,14 +91,14 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Alerts(cmd.Context(), controldb.AlertFilter{ID: id})
+				list, err := alerting.On(store).Alerts(cmd.Context(), alerting.Filter{ID: id})
 				if err != nil {
 					return err
 				}
 				if len(list) == 0 {
 					return exit.With(exit.CodeNotFound, fmt.Errorf("the alert %d does not exist; jobagent alert history lists all alerts", id))
 				}
-				deliveries, err := store.AlertDeliveries(cmd.Context(), controldb.AlertDeliveryFilter{AlertID: id})
+				deliveries, err := alerting.On(store).Deliveries(cmd.Context(), alerting.DeliveryFilter{AlertID: id})
 				if err != nil {
 					return err
 				}
@@ -188,7 +189,7 @@ func newAckCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.AcknowledgeAlert(cmd.Context(), id, note); err != nil {
+				if err := alerting.On(store).Acknowledge(cmd.Context(), id, note); err != nil {
 					return err
 				}
 				return a.Done(output.AcknowledgedAlert{ID: id}, "acknowledged the alert %d", id)
@@ -222,7 +223,7 @@ func newMuteCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("invalid --for %s: want at least 1m, or --off", d)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.MuteAlert(cmd.Context(), args[0], d, note); err != nil {
+				if err := alerting.On(store).Mute(cmd.Context(), args[0], d, note); err != nil {
 					return err
 				}
 				if off {
@@ -258,7 +259,7 @@ all of them were delivered.`,
 				return exit.Usagef("want a channel, or --alert NAME")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				tests, err := store.TestAlert(cmd.Context(), channel, rule)
+				tests, err := alerting.On(store).Test(cmd.Context(), channel, rule)
 				if err != nil {
 					return err
 				}
@@ -291,7 +292,7 @@ all of them were delivered.`,
 }
 
 // describe says why a test was not delivered.
-func describe(d controldb.AlertDelivery) string {
+func describe(d alerting.Delivery) string {
 	switch {
 	case d.LastError != "":
 		return d.Channel + ": " + d.LastError
@@ -302,9 +303,9 @@ func describe(d controldb.AlertDelivery) string {
 }
 
 // await waits until a delivery has ended or failed once, or the deadline has passed.
-func await(ctx context.Context, store *controldb.Store, id uuid.UUID, deadline time.Time) (d controldb.AlertDelivery, err error) {
+func await(ctx context.Context, store *controldb.Store, id uuid.UUID, deadline time.Time) (d alerting.Delivery, err error) {
 	err = command.Poll(ctx, 250*time.Millisecond, func() (bool, error) {
-		list, err := store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{NotificationID: id})
+		list, err := alerting.On(store).Deliveries(ctx, alerting.DeliveryFilter{NotificationID: id})
 		if err != nil {
 			return false, err
 		}
@@ -318,7 +319,7 @@ func await(ctx context.Context, store *controldb.Store, id uuid.UUID, deadline t
 }
 
 // viewAlert converts an alert for -o json.
-func viewAlert(v controldb.Alert) output.Alert {
+func viewAlert(v alerting.Alert) output.Alert {
 	return output.Alert{
 		ID: v.ID, Rule: v.Rule, Condition: string(v.Condition), Severity: v.Severity, State: string(v.State), SubjectKind: v.SubjectKind,
 		Subject: v.Subject, JobID: output.OptionalID(v.JobID), JobName: v.JobName, Schedule: v.Schedule, AgentID: output.OptionalID(v.AgentID),
@@ -331,7 +332,7 @@ func viewAlert(v controldb.Alert) output.Alert {
 }
 
 // viewDelivery converts a delivery for -o json.
-func viewDelivery(d controldb.AlertDelivery) output.AlertDelivery {
+func viewDelivery(d alerting.Delivery) output.AlertDelivery {
 	return output.AlertDelivery{
 		ID: d.ID, NotificationID: d.NotificationID, Channel: d.Channel, Kind: d.Kind, State: d.State, CreatedAt: d.CreatedAt,
 		NextAttemptAt: output.Optional(d.NextAttemptAt), Attempts: d.Attempts, DeliveredAt: output.Optional(d.DeliveredAt),
@@ -340,6 +341,6 @@ func viewDelivery(d controldb.AlertDelivery) output.AlertDelivery {
 }
 
 // viewDeliveries converts deliveries for -o json.
-func viewDeliveries(list []controldb.AlertDelivery) []output.AlertDelivery {
+func viewDeliveries(list []alerting.Delivery) []output.AlertDelivery {
 	return output.Each(list, viewDelivery)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -70,7 +71,7 @@ func newAddChannelCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.AddAlertChannel(cmd.Context(), args[0], kind, definition, enabled); err != nil {
+				if err := alerting.On(store).AddChannel(cmd.Context(), args[0], kind, definition, enabled); err != nil {
 					return err
 				}
 				return a.Done(output.AlertChannelName{Name: args[0]}, "added the channel %s; try it with: jobagent alert test %s", args[0], args[0])
@@ -87,7 +88,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update CHANNEL", Short: "Change a channel; what is not given stays", Args: cobra.ExactArgs(1),
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			list, err := store.AlertChannels(cmd.Context(), args[0])
+			list, err := alerting.On(store).Channels(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 			if cmd.Flags().Changed("enabled") {
 				on = &enabled
 			}
-			if err := store.UpdateAlertChannel(cmd.Context(), args[0], text, on); err != nil {
+			if err := alerting.On(store).UpdateChannel(cmd.Context(), args[0], text, on); err != nil {
 				return err
 			}
 			return a.Done(output.AlertChannelName{Name: args[0]}, "changed the channel %s", args[0])
@@ -124,7 +125,7 @@ func newDeleteChannelCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes the channel %s", args[0])); err != nil {
 				return err
 			}
-			if err := store.DeleteAlertChannel(cmd.Context(), args[0]); err != nil {
+			if err := alerting.On(store).DeleteChannel(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.AlertChannelName{Name: args[0]}, "deleted the channel %s", args[0])
@@ -138,7 +139,7 @@ func newListChannelsCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, channelColumns, &cobra.Command{
 		Use: "list", Short: "List the channels", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.AlertChannels(cmd.Context(), "")
+			list, err := alerting.On(store).Channels(cmd.Context(), "")
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/alerting"
 )
 
 // ruleFlags are the flags of a rule. A flag that is not given stays nil in the change.
@@ -43,7 +44,7 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("job", "jobs")
 }
 
-func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
+func (f *ruleFlags) change(cmd *cobra.Command) (c alerting.Change) {
 	given := cmd.Flags().Changed
 	for name, set := range map[string]func(){
 		"job": func() { c.JobName = &f.job }, "jobs": func() { c.JobPattern = &f.jobs }, "lifecycle": func() { c.Lifecycles = &f.lifecycles },
@@ -84,7 +85,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			"  jobagent alert rule add bake RolloutBakeEnds --seconds 10m --channel on-call\n" +
 			"  jobagent alert rule add fleet TargetsChanged --percent-changed 5 --groups 'tenants*' --channel on-call",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			err := store.AddAlert(cmd.Context(), args[0], controldb.AlertCondition(args[1]), f.change(cmd))
+			err := alerting.On(store).AddRule(cmd.Context(), args[0], alerting.Condition(args[1]), f.change(cmd))
 			if err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update RULE", Short: "Change a rule; what is not given stays", Args: cobra.ExactArgs(1),
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := store.UpdateAlert(cmd.Context(), args[0], f.change(cmd)); err != nil {
+			if err := alerting.On(store).UpdateRule(cmd.Context(), args[0], f.change(cmd)); err != nil {
 				return err
 			}
 			return a.Done(output.AlertName{Name: args[0]}, "changed the rule %s", args[0])
@@ -117,7 +118,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes the rule %s; what it has raised is resolved", args[0])); err != nil {
 				return err
 			}
-			if err := store.DeleteAlert(cmd.Context(), args[0]); err != nil {
+			if err := alerting.On(store).DeleteRule(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.AlertName{Name: args[0]}, "deleted the rule %s", args[0])
@@ -131,7 +132,7 @@ func newRulesCommand(a *connect.App, use string) *cobra.Command {
 	return command.List(&a.Printer, ruleColumns, &cobra.Command{
 		Use: use, Short: "List the rules", Args: cobra.MaximumNArgs(1),
 		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			list, err := store.AlertRules(cmd.Context(), strings.Join(args, ""))
+			list, err := alerting.On(store).Rules(cmd.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -151,11 +152,11 @@ func newRulesCommand(a *connect.App, use string) *cobra.Command {
 // scope names the jobs or target groups that a rule watches.
 func scope(v output.AlertRule) string {
 	switch {
-	case v.Condition == string(controldb.AlertTargetsChanged) && v.GroupPattern != "":
+	case v.Condition == string(alerting.AlertTargetsChanged) && v.GroupPattern != "":
 		return v.GroupPattern
-	case v.Condition == string(controldb.AlertTargetsChanged):
+	case v.Condition == string(alerting.AlertTargetsChanged):
 		return "*"
-	case !controldb.AlertCondition(v.Condition).IsAboutJobs():
+	case !alerting.Condition(v.Condition).IsAboutJobs():
 		return ""
 	case v.JobName != "":
 		return v.JobName
@@ -187,7 +188,7 @@ func conditionOf(v output.AlertRule) string {
 }
 
 // viewRule converts a rule for -o json.
-func viewRule(r controldb.AlertRule) (output.AlertRule, error) {
+func viewRule(r alerting.Rule) (output.AlertRule, error) {
 	channels, err := r.Channels()
 	if channels == nil {
 		channels = []string{}

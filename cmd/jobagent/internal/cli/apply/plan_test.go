@@ -18,8 +18,8 @@ func TestPastRunIsNotStartedAgain(t *testing.T) {
 	start := time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC)
 	fields := func(file manifest.Interval, row controldb.JobDetail, lastDue time.Time) []string {
 		row.Name, row.IntervalCount = "j", 1
-		s, err := definition.NewState(controldb.Definitions{Jobs: []controldb.JobDetail{row},
-			Schedules: []controldb.Schedule{{JobName: "j", ScheduleProgress: model.ScheduleProgress{LastDue: lastDue}}}})
+		s, err := definition.NewState(definition.Definitions{Definitions: controldb.Definitions{Jobs: []controldb.JobDetail{row},
+			Schedules: []controldb.Schedule{{JobName: "j", ScheduleProgress: model.ScheduleProgress{LastDue: lastDue}}}}})
 		require.NoError(t, err)
 		file.Count = 1
 		o := manifest.Object{Kind: manifest.KindJob, Value: &manifest.Job{Name: "j", Schedule: &file}}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/installed"
 )
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -181,7 +182,7 @@ func test(cmd *cobra.Command, a *connect.App) error {
 		}
 	}
 	t.RoundTripMS = milliseconds(fastest)
-	other, schemaErr := store.CheckProtocol(ctx)
+	other, schemaErr := installed.On(store).CheckProtocol(ctx)
 	switch {
 	case schemaErr == nil && other == nil:
 		t.SchemaVersion = "the one of this program"

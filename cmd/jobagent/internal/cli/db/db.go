@@ -14,6 +14,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -35,20 +38,20 @@ func NewCommand(a *connect.App) *cobra.Command {
 
 func newInstallCommand(a *connect.App) *cobra.Command {
 	return newSchemaCommand(a, "install", "Install the control schema in an existing database; can be repeated",
-		(*controldb.Store).Install, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return deploy.On(s).Install(ctx) }, func(version int, warnings []output.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "installed the control schema, version %d", version)
 		})
 }
 
 func newMigrateCommand(a *connect.App) *cobra.Command {
-	options := controldb.MigrateOptions{Tell: func(line string) {
+	options := deploy.MigrateOptions{Tell: func(line string) {
 		if !a.Structured() {
 			fmt.Fprintln(a.Stderr, line)
 		}
 	}}
 	cmd := newSchemaCommand(a, "migrate", "Migrate the control schema to this program's version",
-		func(s *controldb.Store, ctx context.Context) error { return s.MigrateWith(ctx, options) }, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return deploy.On(s).MigrateWith(ctx, options) }, func(version int, warnings []output.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is at version %d", version)
 		})
@@ -74,7 +77,7 @@ it, for example to leave a release that has a fault. The tables must have this p
 			return err
 		}
 		defer store.Close()
-		p, err := store.PlanMigration(cmd.Context(), options)
+		p, err := deploy.On(store).Plan(cmd.Context(), options)
 		if err != nil {
 			return err
 		}
@@ -84,7 +87,7 @@ it, for example to leave a release that has a fault. The tables must have this p
 }
 
 // writePlan writes a plan for people.
-func writePlan(w io.Writer, p controldb.MigrationPlan) error {
+func writePlan(w io.Writer, p deploy.Plan) error {
 	var b strings.Builder
 	online := "indexes are built offline: writers wait for them"
 	if p.Online {
@@ -140,7 +143,7 @@ It is refused while a run is active or an agent is at work. Without a terminal i
 			}
 			defer store.Close()
 			err = command.Confirm(cmd, func() (string, int, error) {
-				u, err := store.PlanUninstall(cmd.Context())
+				u, err := deploy.On(store).PlanUninstall(cmd.Context())
 				if err != nil {
 					return "", 0, err
 				}
@@ -152,7 +155,7 @@ It is refused while a run is active or an agent is at work. Without a terminal i
 			if err != nil {
 				return err
 			}
-			u, err := store.Uninstall(cmd.Context())
+			u, err := deploy.On(store).Uninstall(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -176,7 +179,7 @@ It is refused while a run is active or an agent is at work. Without a terminal i
 
 func newVerifyCommand(a *connect.App) *cobra.Command {
 	return newSchemaCommand(a, "verify", "Compare the control schema with this program; changes nothing",
-		(*controldb.Store).Verify, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return installed.On(s).Verify(ctx) }, func(version int, warnings []output.Finding) error {
 			v := output.Verification{Differences: []string{}, SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is version %d and has no differences", version)
 		})
@@ -212,7 +215,7 @@ func newSchemaCommand(
 					return err
 				}
 			}
-			return done(controldb.SchemaVersion(), warnings)
+			return done(installed.SchemaVersion(), warnings)
 		},
 	}
 }
@@ -220,7 +223,7 @@ func newSchemaCommand(
 // noteOtherTables says that the database has tables of somebody else. They do no harm, but steps,
 // backups and rights are easier to keep apart in a database of its own.
 func noteOtherTables(ctx context.Context, p *output.Printer, store *controldb.Store) error {
-	total, names, err := store.OtherTables(ctx)
+	total, names, err := deploy.On(store).OtherTables(ctx)
 	if err != nil || total == 0 {
 		return err
 	}
@@ -236,13 +239,13 @@ func noteOtherTables(ctx context.Context, p *output.Printer, store *controldb.St
 // databaseWarnings returns the findings about the database that are not OK. Without -o json, it
 // also writes them to stderr.
 func databaseWarnings(ctx context.Context, p *output.Printer, store *controldb.Store) ([]output.Finding, error) {
-	found, err := store.ExamineDatabase(ctx)
+	found, err := doctor.On(store).ExamineDatabase(ctx)
 	if err != nil {
 		return nil, err
 	}
 	warnings := []output.Finding{}
 	for _, f := range found {
-		if f.Severity == controldb.SeverityOK {
+		if f.Severity == doctor.SeverityOK {
 			continue
 		}
 		warnings = append(warnings, output.NewFinding(f))
@@ -255,7 +258,7 @@ func databaseWarnings(ctx context.Context, p *output.Printer, store *controldb.S
 
 // newGrantsCommand returns `jobagent db grants`.
 func newGrantsCommand(p *output.Printer) *cobra.Command {
-	r := controldb.GrantRequest{Ledger: mssql.LedgerTable()}
+	r := deploy.GrantRequest{Ledger: mssql.LedgerTable()}
 	cmd := &cobra.Command{
 		Use: "grants", Short: "Print T-SQL that gives a login the rights of a role", Args: cobra.NoArgs,
 		Long: `Print T-SQL that gives a login the rights of a role, with a reason for each statement. Nothing is
@@ -265,11 +268,11 @@ The roles jobs_agent (the login of an agent), jobs_front (the login of a REST fr
 jobs_author, jobs_operator and jobs_reader are roles of the control database. The role target is for a login with which steps run; such a login
 must have no rights on the control database.`,
 		RunE: func(*cobra.Command, []string) error {
-			sections, err := controldb.Grants(r)
+			sections, err := deploy.Grants(r)
 			if err != nil {
 				return exit.Usagef("%w", err)
 			}
-			views := output.Each(sections, func(s controldb.GrantSection) output.GrantSection { return output.GrantSection(s) })
+			views := output.Each(sections, func(s deploy.GrantSection) output.GrantSection { return output.GrantSection(s) })
 			return p.Emit(views, func(w io.Writer) error {
 				for i, s := range sections {
 					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {
@@ -281,9 +284,9 @@ must have no rights on the control database.`,
 		},
 	}
 	cmd.Flags().StringVar(&r.Login, "login", "", "`NAME` of the login (required)")
-	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(controldb.GrantRoles, ", ")+" (required)")
-	cmd.Flags().StringVar(&r.Platform, "platform", controldb.PlatformSQLServer,
-		"`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
+	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(deploy.GrantRoles, ", ")+" (required)")
+	cmd.Flags().StringVar(&r.Platform, "platform", deploy.PlatformSQLServer,
+		"`PLATFORM`: "+strings.Join(deploy.Platforms, ", "))
 	cmd.Flags().BoolVar(&r.Entra, "entra", false, "create a login of Microsoft Entra ID, without a password")
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -33,7 +34,7 @@ func change(ctx context.Context, c *connect.Connections, act func(*controldb.Sto
 
 // pauseView reads the document of pause and resume.
 func pauseView(ctx context.Context, store *controldb.Store) (output.Pause, error) {
-	i, err := store.Identity(ctx)
+	i, err := identity.On(store).Read(ctx)
 	return output.Pause{
 		Paused: i.Paused(), Since: output.Optional(i.PausedAt), By: i.PausedBy, Reason: i.PauseReason,
 		SkipUntil: output.Optional(i.SkipUntil), Incarnation: i.Incarnation,
@@ -50,7 +51,7 @@ agents claim nothing. Attempts in flight end and are recorded. Runs can be stopp
 can be changed. A second call changes the reason.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return change(cmd.Context(), &a.Connections, func(store *controldb.Store) error {
-				if err := store.Pause(cmd.Context(), reason); err != nil {
+				if err := identity.On(store).Pause(cmd.Context(), reason); err != nil {
 					return err
 				}
 				v, err := pauseView(cmd.Context(), store)
@@ -84,7 +85,7 @@ before this time as skipped, with the reason, instead of running them. Backfills
 				}
 			}
 			return change(cmd.Context(), &a.Connections, func(store *controldb.Store) error {
-				if err := store.Resume(cmd.Context(), at); err != nil {
+				if err := identity.On(store).Resume(cmd.Context(), at); err != nil {
 					return err
 				}
 				v, err := pauseView(cmd.Context(), store)
@@ -118,7 +119,7 @@ It needs no agent, and can be repeated. A person is asked; --yes answers.`,
 				if err != nil {
 					return err
 				}
-				r, err := store.AfterRestore(cmd.Context(), listed)
+				r, err := identity.On(store).AfterRestore(cmd.Context(), listed)
 				if err != nil {
 					return err
 				}
@@ -132,7 +133,7 @@ It needs no agent, and can be repeated. A person is asked; --yes answers.`,
 }
 
 // restoredView converts what after-restore found.
-func restoredView(r controldb.Restored) output.Restored {
+func restoredView(r identity.Restored) output.Restored {
 	v := output.Restored{
 		Incarnation: r.Incarnation, PausedTime: r.PausedAt, Terms: r.Terms,
 		DueSchedules: r.DueSchedules, ActiveRuns: r.ActiveRuns, Due: []output.RestoredSchedule{}, Runs: []output.RestoredRun{},

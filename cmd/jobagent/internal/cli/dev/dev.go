@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
@@ -286,7 +287,7 @@ func (d *developed) equipActions(ctx context.Context) error {
 	d.tools.Traces = traces
 	store, stopCounting := d.counted.Observe(d.server.Store, metrics.ClientAgent)
 	d.later(done(stopCounting))
-	d.later(done(d.counted.CountRuns(store.RunCounts)))
+	d.later(done(d.counted.CountRuns(measure.On(store).RunCounts)))
 	d.store = store
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
 
@@ -16,7 +16,7 @@ import (
 const CodeActions = "actions"
 
 // examineActions examines the settings of actions in the configuration file, without connecting.
-func examineActions(s *connect.Settings) ([]controldb.Finding, error) {
+func examineActions(s *connect.Settings) ([]doctor.Finding, error) {
 	cfg, err := s.Config()
 	if err != nil {
 		return nil, err
@@ -25,21 +25,21 @@ func examineActions(s *connect.Settings) ([]controldb.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []controldb.Finding
-	add := func(severity controldb.Severity, text, why, command string) {
-		found = append(found, controldb.Finding{Code: CodeActions, Severity: severity, Found: text, Why: why, Command: command})
+	var found []doctor.Finding
+	add := func(severity doctor.Severity, text, why, command string) {
+		found = append(found, doctor.Finding{Code: CodeActions, Severity: severity, Found: text, Why: why, Command: command})
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Secrets)) {
 		if _, err := secretref.Read(cfg.Secrets[name].Reference); err != nil {
-			add(controldb.SeverityError, fmt.Sprintf("the secret %s cannot be read: %v", name, err),
+			add(doctor.SeverityError, fmt.Sprintf("the secret %s cannot be read: %v", name, err),
 				"actions that name it fail before they send anything", "set what secrets."+name+" of the configuration file refers to")
 		}
 	}
 	for _, entry := range actions.RefusedProcesses() {
-		add(controldb.SeverityError, entry, "steps that name the process fail", "change the entry in processes of the configuration file")
+		add(doctor.SeverityError, entry, "steps that name the process fail", "change the entry in processes of the configuration file")
 	}
 	for _, weakness := range actions.Weaknesses() {
-		add(controldb.SeverityWarning, weakness, "others on the network can read or change requests", "change outbound in the configuration file")
+		add(doctor.SeverityWarning, weakness, "others on the network can read or change requests", "change outbound in the configuration file")
 	}
 	if len(found) > 0 {
 		return found, nil
@@ -53,6 +53,6 @@ func examineActions(s *connect.Settings) ([]controldb.Finding, error) {
 	if cfg.Callbacks.Listen != "" || cfg.Callbacks.PublicURL != "" {
 		callbacks = "callbacks"
 	}
-	add(controldb.SeverityOK, fmt.Sprintf("an agent with this configuration runs %s, with %s", strings.Join(types, ", "), callbacks), "", "")
+	add(doctor.SeverityOK, fmt.Sprintf("an agent with this configuration runs %s, with %s", strings.Join(types, ", "), callbacks), "", "")
 	return found, nil
 }

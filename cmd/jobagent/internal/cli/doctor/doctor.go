@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -42,7 +42,7 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 				return err
 			}
 			defer store.Close()
-			found, err := store.Examine(ctx)
+			found, err := doctor.On(store).Examine(ctx)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 			if err := emitFindings(&a.Printer, found); err != nil {
 				return err
 			}
-			if controldb.Worst(found) != controldb.SeverityOK {
+			if doctor.Worst(found) != doctor.SeverityOK {
 				return exit.With(exit.CodeRunFailed, nil)
 			}
 			return nil
@@ -85,13 +85,13 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 }
 
 // emitFindings prints all findings as a table, and then the remedy of each warning and error.
-func emitFindings(p *output.Printer, found []controldb.Finding) error {
+func emitFindings(p *output.Printer, found []doctor.Finding) error {
 	views := output.Each(found, output.NewFinding)
 	if err := output.List(p, views, columns); err != nil || !p.Text() {
 		return err
 	}
 	for _, f := range found {
-		if f.Severity == controldb.SeverityOK {
+		if f.Severity == doctor.SeverityOK {
 			continue
 		}
 		fix := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
@@ -114,7 +114,7 @@ const CodeEncryption = "encryption"
 
 // examineEncryption looks for encryption settings that allow a third party to read or change a
 // connection's data: those of the control database and those of targets in the configuration file.
-func examineEncryption(ctx context.Context, s *connect.Settings) ([]controldb.Finding, error) {
+func examineEncryption(ctx context.Context, s *connect.Settings) ([]doctor.Finding, error) {
 	dsn, err := s.ParsedControlDSN(ctx)
 	if err != nil {
 		return nil, err
@@ -128,17 +128,17 @@ func examineEncryption(ctx context.Context, s *connect.Settings) ([]controldb.Fi
 		return nil, exit.Usage(err)
 	}
 	defer servers.Close()
-	var found []controldb.Finding
+	var found []doctor.Finding
 	for what, list := range map[string][]mssql.Weakness{"the control database's server": dsn.Weaknesses(),
 		"targets": servers.Weaknesses()} {
 		for _, w := range list {
-			found = append(found, controldb.Finding{
-				Code: CodeEncryption, Severity: controldb.SeverityWarning,
+			found = append(found, doctor.Finding{
+				Code: CodeEncryption, Severity: doctor.SeverityWarning,
 				Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: fixEncryption(w),
 			})
 		}
 	}
-	slices.SortFunc(found, func(x, y controldb.Finding) int { return strings.Compare(x.Found, y.Found) })
+	slices.SortFunc(found, func(x, y doctor.Finding) int { return strings.Compare(x.Found, y.Found) })
 	if len(found) > 0 {
 		return found, nil
 	}
@@ -146,7 +146,7 @@ func examineEncryption(ctx context.Context, s *connect.Settings) ([]controldb.Fi
 	if dsn.Encryption.Plain() {
 		text = "connections to the control database are not encrypted, but do not leave this machine; connections to targets are encrypted, and servers are verified"
 	}
-	return []controldb.Finding{{Code: CodeEncryption, Severity: controldb.SeverityOK, Found: text}}, nil
+	return []doctor.Finding{{Code: CodeEncryption, Severity: doctor.SeverityOK, Found: text}}, nil
 }
 
 // fixEncryption returns the remedy for a weak setting.

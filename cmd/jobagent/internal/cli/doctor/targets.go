@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -50,7 +51,7 @@ const cannotOpenDatabase = 4060
 
 // examineCredentials looks for credentials with which a script would have rights on the control
 // database. It tries each credential that may be sent to the control database's server.
-func examineCredentials(ctx context.Context, a *connect.App, store *controldb.Store) ([]controldb.Finding, error) {
+func examineCredentials(ctx context.Context, a *connect.App, store *controldb.Store) ([]doctor.Finding, error) {
 	servers, settings, err := a.OpenServers(ctx, store, nil)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	if err != nil {
 		return nil, err
 	}
-	var found []controldb.Finding
+	var found []doctor.Finding
 	server := connect.ServerNames(dsn.Params)[0]
 	for _, name := range sentTo(settings.Credentials, server) {
 		v, err := servers.Principal(ctx, server, settings.Control.Database, name)
@@ -70,16 +71,16 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 		case err != nil && (mssql.Classify(err).Class == targets.ClassAuth ||
 			mssql.Classify(err).Number == cannotOpenDatabase):
 		case err != nil:
-			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
+			found = append(found, doctor.Finding{Code: CodeCredential, Severity: doctor.SeverityOK,
 				Found: fmt.Sprintf("unknown whether credential %q can enter the control database: %v", name, err)})
 		default:
 			statement, command := denyAccess(v, settings.Control.Database)
-			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError,
+			f := doctor.Finding{Code: CodeCredential, Severity: doctor.SeverityError,
 				SQL: statement, Command: command,
 				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
 				Why:   "a script could end the agent's term and change the history, so the agent refuses this credential for all targets of this server"}
 			if settings.AllowControlDatabase {
-				f.Severity, f.Why = controldb.SeverityWarning, "a script can end the agent's term and change the history, because targets.allow_control_database is true"
+				f.Severity, f.Why = doctor.SeverityWarning, "a script can end the agent's term and change the history, because targets.allow_control_database is true"
 			}
 			found = append(found, f)
 		}
@@ -87,7 +88,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 	if len(found) > 0 {
 		return found, nil
 	}
-	found = []controldb.Finding{{Code: CodeCredential, Severity: controldb.SeverityOK,
+	found = []doctor.Finding{{Code: CodeCredential, Severity: doctor.SeverityOK,
 		Found: "no credential of targets can enter the control database"}}
 	if !slices.ContainsFunc(settings.Credentials.Names(), config.IsDefaultName) {
 		found[0].Found = "the configuration has no default credential, so steps and members without a credential fail; " +
@@ -115,7 +116,7 @@ func sentTo(set *mssql.CredentialSet, server string) []string {
 // examineTargets resolves a target group and probes each database: one login, and one batch that
 // changes nothing.
 func examineTargets(ctx context.Context, c *connect.Connections, store *controldb.Store, group,
-	credential string) ([]controldb.Finding, error) {
+	credential string) ([]doctor.Finding, error) {
 	list, err := lookup.Members(ctx, store, group)
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func examineTargets(ctx context.Context, c *connect.Connections, store *controld
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return []controldb.Finding{{Code: codeTargets, Severity: controldb.SeverityError,
+		return []doctor.Finding{{Code: codeTargets, Severity: doctor.SeverityError,
 			Found: fmt.Sprintf("target group %q cannot be resolved: %v", group, err),
 			Why:   "runs of its steps fail before they connect to a database", Command: fixTarget(err)}}, nil
 	}
@@ -142,19 +143,19 @@ func examineTargets(ctx context.Context, c *connect.Connections, store *controld
 	if err != nil {
 		return nil, err
 	}
-	failed := slices.ContainsFunc(probed, func(f controldb.Finding) bool { return f.Code == codeTargetLogin })
-	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK,
+	failed := slices.ContainsFunc(probed, func(f doctor.Finding) bool { return f.Code == codeTargetLogin })
+	summary := doctor.Finding{Code: codeTargets, Severity: doctor.SeverityOK,
 		Found: fmt.Sprintf("target group %q currently has %s", group, wording.Count(len(resolved), "database"))}
 	if !failed && len(resolved) > 0 {
 		summary.Found += ", and all are reachable"
 	}
 	if len(resolved) == 0 {
-		summary.Severity, summary.Why = controldb.SeverityWarning, "a step with this group succeeds without running anywhere"
+		summary.Severity, summary.Why = doctor.SeverityWarning, "a step with this group succeeds without running anywhere"
 		summary.Command = fmt.Sprintf("jobagent target-group add %q --server NAME", group)
 	}
-	all := []controldb.Finding{summary}
+	all := []doctor.Finding{summary}
 	for _, text := range mssql.WithoutEffect(list, counts) {
-		all = append(all, controldb.Finding{Code: codeTargets, Severity: controldb.SeverityWarning, Found: text,
+		all = append(all, doctor.Finding{Code: codeTargets, Severity: doctor.SeverityWarning, Found: text,
 			Why:     "a misspelled name in an exclusion lets runs change a database that was to be spared",
 			Command: fmt.Sprintf("jobagent target-group show %q", group)})
 	}
@@ -166,8 +167,8 @@ const largestSkew = kerberos.MaxSkew / 2
 
 // kerberosFindings says, for each server on which the credential logs in with Kerberos, which SPN
 // was asked for, whose ticket came, and how the clocks differ. Failures are findings of the probes.
-func kerberosFindings(servers *mssql.Servers, credential string, list []targets.Target) []controldb.Finding {
-	var found []controldb.Finding
+func kerberosFindings(servers *mssql.Servers, credential string, list []targets.Target) []doctor.Finding {
+	var found []doctor.Finding
 	seen := map[string]bool{}
 	for _, target := range list {
 		if seen[target.Server] || len(seen) == maxInspected {
@@ -178,13 +179,13 @@ func kerberosFindings(servers *mssql.Servers, credential string, list []targets.
 		if !used || err != nil {
 			continue
 		}
-		f := controldb.Finding{Code: codeKerberos, Severity: controldb.SeverityOK,
+		f := doctor.Finding{Code: codeKerberos, Severity: doctor.SeverityOK,
 			Found: fmt.Sprintf("Kerberos gives %s a ticket for %s", status.Principal, status.SPN)}
 		if status.SkewKnown {
 			f.Found += fmt.Sprintf("; the clocks of the KDC and this machine differ by %v", status.Skew.Abs().Round(time.Millisecond))
 		}
 		if status.Skew.Abs() > largestSkew {
-			f.Severity, f.Why = controldb.SeverityWarning, fmt.Sprintf("logins fail when the difference exceeds %v", kerberos.MaxSkew)
+			f.Severity, f.Why = doctor.SeverityWarning, fmt.Sprintf("logins fail when the difference exceeds %v", kerberos.MaxSkew)
 			f.Command = "synchronize the clocks of this machine and of the KDC with the same time servers"
 		}
 		found = append(found, f)
@@ -195,7 +196,7 @@ func kerberosFindings(servers *mssql.Servers, credential string, list []targets.
 // probeTargets probes all targets and returns the findings in the order of the targets, those about
 // failed probes first. It returns after all probes have ended.
 func probeTargets(ctx context.Context, tools agent.Tools, credential string,
-	list []targets.Target) ([]controldb.Finding, error) {
+	list []targets.Target) ([]doctor.Finding, error) {
 	results := make([]targets.Result, len(list))
 	slots := make(chan struct{}, probesAtOnce)
 	var running sync.WaitGroup
@@ -220,7 +221,7 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string,
 				m.Text == "read-only"
 		})
 		if r.Outcome == targets.Succeeded && readOnly {
-			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning,
+			found = append(found, doctor.Finding{Code: codeTargetWriting, Severity: doctor.SeverityWarning,
 				Found: fmt.Sprintf("%s is read-only", list[i]),
 				Why:   "scripts that change data fail on it (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
 		}
@@ -233,8 +234,8 @@ const namedTargets = 3
 
 // loginFindings returns a finding for each fault of the failed probes. Targets with the same fault,
 // such as a missing credential, share a finding. A fault may name its target.
-func loginFindings(list []targets.Target, results []targets.Result) []controldb.Finding {
-	var found []controldb.Finding
+func loginFindings(list []targets.Target, results []targets.Result) []doctor.Finding {
+	var found []doctor.Finding
 	var sharing [][]targets.Target // for each finding
 	faults := map[string]int{}
 	for i, r := range results {
@@ -245,7 +246,7 @@ func loginFindings(list []targets.Target, results []targets.Result) []controldb.
 		at, known := faults[fault]
 		if !known {
 			at, faults[fault] = len(found), len(found)
-			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError,
+			found = append(found, doctor.Finding{Code: codeTargetLogin, Severity: doctor.SeverityError,
 				Found: r.Summary, Why: "a run on this target fails", Command: fixClass(r.Error.Class)})
 			sharing = append(sharing, nil)
 		}

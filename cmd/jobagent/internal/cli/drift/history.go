@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -32,7 +33,7 @@ var historyColumns = output.Columns([]output.Column[output.SchemaState]{
 
 func newHistoryCommand(a *connect.App) *cobra.Command {
 	var server, database string
-	var f controldb.DriftFilter
+	var f drifts.Filter
 	cmd := command.List(&a.Printer, historyColumns, &cobra.Command{
 		Use: "history", Short: "Say since when databases have their schemas", Args: cobra.NoArgs,
 		Long: `List the schemas that databases had when jobs with a step of type Drift read them, the newest one of each database
@@ -51,7 +52,7 @@ A change came between the last reading of the row before and SINCE. Steps with o
 				f.Target = targets.TargetID(server, database)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.DriftHistory(cmd.Context(), f)
+				list, err := drifts.On(store).History(cmd.Context(), f)
 				if err != nil {
 					return err
 				}
@@ -110,7 +111,7 @@ func newBaselinesCommand(a *connect.App) *cobra.Command {
 		Long:    "List the baselines, with the database from which each was taken. A baseline has a row for each options with which its\ndatabase had been read.",
 		Example: "  jobagent drift baseline list",
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.DriftBaselines(cmd.Context())
+			list, err := drifts.On(store).Baselines(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -140,7 +141,7 @@ whose member against has this name compare their databases with it. The baseline
 				return exit.Usagef("invalid SERVER/DATABASE %q: %w", args[1], err)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetDriftBaseline(cmd.Context(), args[0], targets.NewTarget(server, database, "")); err != nil {
+				if err := drifts.On(store).SetBaseline(cmd.Context(), args[0], targets.NewTarget(server, database, "")); err != nil {
 					return err
 				}
 				return a.Done(output.BaselineName{Name: args[0]}, "set the baseline %s to the schema of %s", args[0], args[1])
@@ -155,7 +156,7 @@ func newDeleteBaselineCommand(a *connect.App) *cobra.Command {
 		Long:    "Delete a baseline. Steps that name it fail from then on.",
 		Example: "  jobagent drift baseline delete release-7",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := store.DeleteDriftBaseline(cmd.Context(), args[0]); err != nil {
+			if err := drifts.On(store).DeleteBaseline(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.BaselineName{Name: args[0]}, "deleted the baseline %s", args[0])

@@ -10,10 +10,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 )
 
 // viewCallbacks converts callbacks for -o json.
-func viewCallbacks(callbacks []controldb.Callback) []output.Callback {
+func viewCallbacks(callbacks []callbacks.Callback) []output.Callback {
 	views := make([]output.Callback, 0, len(callbacks))
 	for _, c := range callbacks {
 		v := output.Callback{
@@ -69,7 +70,7 @@ func newCallbacksCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Callbacks(cmd.Context(), id)
+				list, err := callbacks.On(store).OfRun(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
@@ -95,7 +96,7 @@ func newCompleteCommand(a *connect.App) *cobra.Command {
 counts. A failure is retried by the step's policy.`,
 		Example: "  jobagent execution complete 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68 --failed --message 'the import was lost'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ref := controldb.CallbackRef{}
+			ref := callbacks.Ref{}
 			var err error
 			if ref.Execution, err = parseExecutionID(args[0]); err != nil {
 				return err
@@ -114,7 +115,7 @@ counts. A failure is retried by the step's policy.`,
 				ref.Target = &id
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.CompleteCallback(cmd.Context(), ref, succeeded, message); err != nil {
+				if err := callbacks.On(store).Complete(cmd.Context(), ref, succeeded, message); err != nil {
 					return err
 				}
 				end := "failed"

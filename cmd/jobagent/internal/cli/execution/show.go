@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -87,8 +88,8 @@ type about struct {
 	run        controldb.Run
 	reruns     []controldb.Run
 	parameters string
-	events     []controldb.JobTriggerEvent // the runs of other jobs after which a trigger started it
-	started    []controldb.JobTriggerEvent // what triggers made of it
+	events     []triggers.Event // the runs of other jobs after which a trigger started it
+	started    []triggers.Event // what triggers made of it
 }
 
 // readAbout reads what is shown of a run itself. It is an error if there is no such run.
@@ -103,12 +104,12 @@ func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts 
 		return a, err
 	}
 	if a.run.JobTrigger != nil {
-		if a.events, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{Run: id}, controldb.Page[int64]{Top: shownTargets}); err != nil {
+		if a.events, err = triggers.On(store).Events(ctx, triggers.EventFilter{Run: id}, controldb.Page[int64]{Top: shownTargets}); err != nil {
 			return a, err
 		}
 	}
 	if !a.run.Active {
-		a.started, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{UpstreamRun: id}, controldb.Page[int64]{Top: shownTargets})
+		a.started, err = triggers.On(store).Events(ctx, triggers.EventFilter{UpstreamRun: id}, controldb.Page[int64]{Top: shownTargets})
 	}
 	return a, err
 }
@@ -286,7 +287,7 @@ func (p *runPrinter) head(about about) {
 }
 
 // thenText says what a trigger made of the end of a run.
-func thenText(e controldb.JobTriggerEvent) string {
+func thenText(e triggers.Event) string {
 	switch e.State {
 	case "Waiting":
 		return e.JobName + " waits to be started by trigger " + e.Trigger

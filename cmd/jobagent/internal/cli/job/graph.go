@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // newGraphCommand returns `jobagent job graph`.
@@ -32,7 +33,7 @@ jobs that lead to it and that follow from it. --as mermaid prints a diagram for 
 				}
 				name = job.Name
 			}
-			list, err := store.JobTriggers(cmd.Context(), "")
+			list, err := triggers.On(store).Triggers(cmd.Context(), "")
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // newTriggerCommand returns `jobagent job trigger`.
@@ -45,16 +46,16 @@ var triggerColumns = output.Columns([]output.Column[output.JobTrigger]{
 
 // starts says in words when a trigger starts its job.
 func starts(t output.JobTrigger) string {
-	return controldb.JobTrigger{RunWhen: t.RunWhen, Targets: t.Targets, Upstreams: t.Upstreams}.Describe()
+	return triggers.Trigger{RunWhen: t.RunWhen, Targets: t.Targets, Upstreams: t.Upstreams}.Describe()
 }
 
-func triggerView(t controldb.JobTrigger) output.JobTrigger {
+func triggerView(t triggers.Trigger) output.JobTrigger {
 	return output.JobTrigger{
 		Job: t.JobName, Name: t.Name, Upstreams: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, Created: t.Created, Updated: t.Updated,
 	}
 }
 
-func triggerViews(list []controldb.JobTrigger) []output.JobTrigger {
+func triggerViews(list []triggers.Trigger) []output.JobTrigger {
 	return output.Each(list, triggerView)
 }
 
@@ -69,7 +70,7 @@ func newListTriggersCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 			}
-			list, err := store.JobTriggers(cmd.Context(), job)
+			list, err := triggers.On(store).Triggers(cmd.Context(), job)
 			if err != nil {
 				return err
 			}
@@ -112,7 +113,7 @@ func newShowTriggerCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				events, err := store.JobTriggerEvents(cmd.Context(), controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, controldb.Page[int64]{Top: limit})
+				events, err := triggers.On(store).Events(cmd.Context(), triggers.EventFilter{JobName: t.JobName, Trigger: t.Name}, controldb.Page[int64]{Top: limit})
 				if err != nil {
 					return err
 				}
@@ -162,8 +163,8 @@ func (f *triggerFlags) add(cmd *cobra.Command, when, targets string) {
 }
 
 // spec returns what the flags give of a trigger.
-func (f *triggerFlags) spec(cmd *cobra.Command, args []string) controldb.JobTriggerSpec {
-	return controldb.JobTriggerSpec{
+func (f *triggerFlags) spec(cmd *cobra.Command, args []string) triggers.Spec {
+	return triggers.Spec{
 		JobName: args[0], Name: args[1], Upstreams: f.after, RunWhen: command.Given(cmd, "run-when", f.when),
 		Targets: command.Given(cmd, "targets", f.targets), Enabled: command.Given(cmd, "enabled", f.enabled),
 	}
@@ -181,7 +182,7 @@ func newAddTriggerCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("missing --after: want the jobs after which it starts, --after once for each")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.AddJobTrigger(cmd.Context(), f.spec(cmd, args)); err != nil {
+				if err := triggers.On(store).Add(cmd.Context(), f.spec(cmd, args)); err != nil {
 					return err
 				}
 				return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "added trigger %s of job %s", args[1], args[0])
@@ -200,7 +201,7 @@ func newUpdateTriggerCommand(a *connect.App) *cobra.Command {
 recorded as skipped.`,
 		Example: "  jobagent job trigger update report 'after load' --run-when Finished\n  jobagent job trigger update report 'after load' --enabled=false",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := store.UpdateJobTrigger(cmd.Context(), f.spec(cmd, args)); err != nil {
+			if err := triggers.On(store).Update(cmd.Context(), f.spec(cmd, args)); err != nil {
 				return err
 			}
 			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "updated trigger %s of job %s", args[1], args[0])
@@ -218,7 +219,7 @@ func newDeleteTriggerCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes the trigger %s of the job %s; what waits for it is skipped", args[1], args[0])); err != nil {
 				return err
 			}
-			if err := store.DeleteJobTrigger(cmd.Context(), args[0], args[1]); err != nil {
+			if err := triggers.On(store).Delete(cmd.Context(), args[0], args[1]); err != nil {
 				return err
 			}
 			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "deleted trigger %s of job %s", args[1], args[0])

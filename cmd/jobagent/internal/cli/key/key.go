@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/secretref"
@@ -59,7 +60,7 @@ func newGenerateCommand(a *connect.App) *cobra.Command {
 			} else if err != nil {
 				return exit.Usagef("write the private key: %w", err)
 			}
-			if err := store.AddSecretKey(cmd.Context(), k.Public()); err != nil {
+			if err := secrets.On(store).AddKey(cmd.Context(), k.Public()); err != nil {
 				return errors.Join(err, os.Remove(args[0]))
 			}
 			file, err := filepath.Abs(args[0])
@@ -91,7 +92,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the keys with the number of secrets that they can open", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.SecretKeys(cmd.Context())
+			list, err := secrets.On(store).Keys(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -158,7 +159,7 @@ of both keys do the same whenever they use a secret.`,
 						return err
 					}
 				}
-				list, err := store.AllSecrets(cmd.Context())
+				list, err := secrets.On(store).All(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -168,7 +169,7 @@ of both keys do the same whenever they use a secret.`,
 					if s.MissingKeys == 0 {
 						continue
 					}
-					stored, err := store.SealedSecret(cmd.Context(), s.Owner, s.Name)
+					stored, err := secrets.On(store).Sealed(cmd.Context(), s.Owner, s.Name)
 					if errors.Is(err, dberror.ErrSecretNotFound) {
 						continue // deleted meanwhile
 					}
@@ -190,7 +191,7 @@ of both keys do the same whenever they use a secret.`,
 					return failed
 				}
 				if retire != "" {
-					if err := store.RetireSecretKey(cmd.Context(), retire); err != nil {
+					if err := secrets.On(store).RetireKey(cmd.Context(), retire); err != nil {
 						return err
 					}
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/questions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -51,7 +52,7 @@ const progressTime = 5 * time.Second
 const readRows = 1000
 
 func newAskCommand(a *connect.App) *cobra.Command {
-	var q controldb.QuestionSpec
+	var q questions.Spec
 	var file string
 	var total, ofTarget int
 	var limit time.Duration
@@ -96,13 +97,13 @@ does. Databases that are paused are not asked. Ctrl-C cancels the question on th
 }
 
 // ask asks a question and, unless noWait, prints the rows.
-func ask(ctx context.Context, a *connect.App, store *controldb.Store, spec controldb.QuestionSpec, noWait bool) error {
-	id, err := store.AskQuestion(ctx, spec)
+func ask(ctx context.Context, a *connect.App, store *controldb.Store, spec questions.Spec, noWait bool) error {
+	id, err := questions.On(store).Ask(ctx, spec)
 	if err != nil {
 		return err
 	}
 	if noWait {
-		q, err := store.Question(ctx, id)
+		q, err := questions.On(store).Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -119,10 +120,10 @@ func ask(ctx context.Context, a *connect.App, store *controldb.Store, spec contr
 }
 
 // await waits for the end of a question, and says on stderr how far it is.
-func await(ctx context.Context, a *connect.App, store *controldb.Store, id int64) (q controldb.AskedQuestion, err error) {
+func await(ctx context.Context, a *connect.App, store *controldb.Store, id int64) (q questions.Question, err error) {
 	said, last := "", time.Now()
 	err = command.Poll(ctx, poll, func() (bool, error) {
-		if q, err = store.Question(ctx, id); err != nil {
+		if q, err = questions.On(store).Get(ctx, id); err != nil {
 			return false, err
 		}
 		if now := progress(q); q.Active && now != said && time.Since(last) >= progressTime && a.Live != terminal.ProgressNone {
@@ -135,7 +136,7 @@ func await(ctx context.Context, a *connect.App, store *controldb.Store, id int64
 }
 
 // progress says how far a question is.
-func progress(q controldb.AskedQuestion) string {
+func progress(q questions.Question) string {
 	switch {
 	case q.Start.IsZero():
 		return "no agent has begun with it"
@@ -149,14 +150,14 @@ func progress(q controldb.AskedQuestion) string {
 func interrupted(ctx context.Context, store *controldb.Store, id int64) error {
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
-	if err := store.CancelQuestion(ending, id); err != nil {
+	if err := questions.On(store).Cancel(ending, id); err != nil {
 		return exit.With(exit.CodeInterrupted, fmt.Errorf("interrupted; question %d may go on, because it could not be canceled: %w", id, err))
 	}
 	return exit.With(exit.CodeInterrupted, fmt.Errorf("interrupted: question %d is canceled", id))
 }
 
 // printRows prints the rows of a question, and reports what did not succeed.
-func printRows(ctx context.Context, a *connect.App, store *controldb.Store, q controldb.AskedQuestion) error {
+func printRows(ctx context.Context, a *connect.App, store *controldb.Store, q questions.Question) error {
 	kept := output.NewKeptAnswers(&a.Printer)
 	err := rows(ctx, store, q.ID, kept)
 	if closing := kept.Close(); err == nil {
@@ -171,11 +172,11 @@ func printRows(ctx context.Context, a *connect.App, store *controldb.Store, q co
 // rows passes all rows on.
 func rows(ctx context.Context, store *controldb.Store, id int64, to *output.KeptAnswers) error {
 	for after := 0; ; {
-		list, err := store.QuestionRows(ctx, id, after, readRows)
+		list, err := questions.On(store).Rows(ctx, id, after, readRows)
 		if err != nil {
 			return err
 		}
-		shapes, err := store.QuestionShapes(ctx, id) // after the rows: an agent may be adding both
+		shapes, err := questions.On(store).Shapes(ctx, id) // after the rows: an agent may be adding both
 		if err != nil {
 			return err
 		}
@@ -193,8 +194,8 @@ func rows(ctx context.Context, store *controldb.Store, id int64, to *output.Kept
 }
 
 // report prints the errors of a question, and returns the error that ends the command.
-func report(ctx context.Context, a *connect.App, store *controldb.Store, q controldb.AskedQuestion) error {
-	errs, err := store.QuestionErrors(ctx, q.ID)
+func report(ctx context.Context, a *connect.App, store *controldb.Store, q questions.Question) error {
+	errs, err := questions.On(store).Errors(ctx, q.ID)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func report(ctx context.Context, a *connect.App, store *controldb.Store, q contr
 }
 
 // printErrors prints why databases have not answered.
-func printErrors(w io.Writer, errs []controldb.QuestionError) {
+func printErrors(w io.Writer, errs []questions.Error) {
 	for _, e := range errs {
 		fmt.Fprintf(w, "%s: %s\n  %s\n", wording.Count(e.Targets, "database"), output.OneLine(e.Message), output.OneLine(output.SomeDatabases(e.Names)))
 	}
@@ -253,7 +254,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("--limit %d: must be at least 1", limit)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Questions(cmd.Context(), limit)
+				list, err := questions.On(store).Questions(cmd.Context(), limit)
 				if err != nil {
 					return err
 				}
@@ -275,8 +276,8 @@ func parseID(s string) (int64, error) {
 }
 
 // read returns a question. It fails with [exit.CodeNotFound] if there is none.
-func read(ctx context.Context, store *controldb.Store, id int64) (controldb.AskedQuestion, error) {
-	q, err := store.Question(ctx, id)
+func read(ctx context.Context, store *controldb.Store, id int64) (questions.Question, error) {
+	q, err := questions.On(store).Get(ctx, id)
 	return q, found(id, err)
 }
 
@@ -301,7 +302,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				errs, err := store.QuestionErrors(cmd.Context(), id)
+				errs, err := questions.On(store).Errors(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
@@ -316,7 +317,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 }
 
 // show prints a question.
-func show(w io.Writer, q controldb.AskedQuestion, errs []controldb.QuestionError) error {
+func show(w io.Writer, q questions.Question, errs []questions.Error) error {
 	fmt.Fprintf(w, "Question %d to %s: %s\n", q.ID, output.OneLine(q.TargetGroup), q.Lifecycle)
 	fmt.Fprintf(w, "Asked by %s at %s\n", output.OneLine(q.AskedBy), q.Asked.Format(time.RFC3339))
 	if q.Active {
@@ -371,7 +372,7 @@ func newCancelCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.CancelQuestion(cmd.Context(), id); err != nil {
+				if err := questions.On(store).Cancel(cmd.Context(), id); err != nil {
 					return found(id, err)
 				}
 				q, err := read(cmd.Context(), store, id)

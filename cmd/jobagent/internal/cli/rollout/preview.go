@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -108,10 +109,10 @@ func (p *preview) show(ctx context.Context, id uuid.UUID) error {
 	if alive, known := lookup.AgentAlive(ctx, p.store); known && !alive {
 		fmt.Fprintln(p.app.Stderr, "no agent is alive: nothing moves until one starts: jobagent run")
 	}
-	var r controldb.Rollout
+	var r rollouts.Rollout
 	err := command.Poll(waiting, assignPoll, func() (done bool, err error) {
-		r, err = p.store.Rollout(waiting, id)
-		if !errors.Is(err, controldb.ErrRolloutNotFound) {
+		r, err = rollouts.On(p.store).Get(waiting, id)
+		if !errors.Is(err, rollouts.ErrNotFound) {
 			return err != nil || r.State.Assigned(), err
 		}
 		run, err := p.store.Run(waiting, id) // it may have ended without a target
@@ -139,13 +140,13 @@ func (p *preview) show(ctx context.Context, id uuid.UUID) error {
 }
 
 // read reads what a preview shows.
-func (p *preview) read(ctx context.Context, r controldb.Rollout) (output.RolloutPreview, error) {
+func (p *preview) read(ctx context.Context, r rollouts.Rollout) (output.RolloutPreview, error) {
 	v := output.RolloutPreview{Rollout: output.NewRollout(r), Waves: []output.PreviewWave{}, Odd: []string{}}
-	waves, err := p.store.RolloutWaves(ctx, r.ID)
+	waves, err := rollouts.On(p.store).Waves(ctx, r.ID)
 	if err != nil {
 		return v, err
 	}
-	usual, err := p.store.RolloutUsual(ctx, r.ID)
+	usual, err := rollouts.On(p.store).Usual(ctx, r.ID)
 	if err != nil {
 		return v, err
 	}
@@ -156,7 +157,7 @@ func (p *preview) read(ctx context.Context, r controldb.Rollout) (output.Rollout
 	var sum time.Duration
 	for _, w := range waves {
 		one := output.PreviewWave{Wave: w.Wave, Name: w.Name, Targets: w.Targets, First: []string{}, Approval: w.Approval, Window: w.Window}
-		if err := p.first(ctx, r.ID, w.Wave, func(t controldb.RolloutTarget) { one.First = append(one.First, t.Name()) }); err != nil {
+		if err := p.first(ctx, r.ID, w.Wave, func(t rollouts.Target) { one.First = append(one.First, t.Name()) }); err != nil {
 			return v, err
 		}
 		if usual >= 0 {
@@ -174,12 +175,12 @@ func (p *preview) read(ctx context.Context, r controldb.Rollout) (output.Rollout
 }
 
 // first reads the first targets of a wave; with --all, all.
-func (p *preview) first(ctx context.Context, id uuid.UUID, wave int, do func(controldb.RolloutTarget)) error {
-	f := controldb.RolloutTargetFilter{Wave: &wave}
+func (p *preview) first(ctx context.Context, id uuid.UUID, wave int, do func(rollouts.Target)) error {
+	f := rollouts.TargetFilter{Wave: &wave}
 	if p.all {
 		return eachTarget(ctx, p.store, id, f, do)
 	}
-	list, err := p.store.RolloutTargets(ctx, id, f, controldb.Page[controldb.RolloutTargetKey]{Top: firstTargets})
+	list, err := rollouts.On(p.store).Targets(ctx, id, f, controldb.Page[rollouts.TargetKey]{Top: firstTargets})
 	for _, t := range list {
 		do(t)
 	}
@@ -188,7 +189,7 @@ func (p *preview) first(ctx context.Context, id uuid.UUID, wave int, do func(con
 
 // expected is how long a wave takes with its bake, if each target takes the usual time. Workers are
 // those of all agents; 0 if that is not known.
-func expected(w controldb.RolloutWave, usual time.Duration, workers int) time.Duration {
+func expected(w rollouts.Wave, usual time.Duration, workers int) time.Duration {
 	if w.Targets == 0 {
 		return 0
 	}
@@ -207,11 +208,11 @@ func expected(w controldb.RolloutWave, usual time.Duration, workers int) time.Du
 }
 
 // odd says what one should look at before the roll-out goes on.
-func (p *preview) odd(ctx context.Context, r controldb.Rollout, waves []controldb.RolloutWave, usual time.Duration) ([]string, error) {
+func (p *preview) odd(ctx context.Context, r rollouts.Rollout, waves []rollouts.Wave, usual time.Duration) ([]string, error) {
 	odd := []string{}
 	if r.LeftOut > 0 {
 		var names []string
-		if err := p.first(ctx, r.ID, 0, func(t controldb.RolloutTarget) { names = append(names, t.Name()) }); err != nil {
+		if err := p.first(ctx, r.ID, 0, func(t rollouts.Target) { names = append(names, t.Name()) }); err != nil {
 			return nil, err
 		}
 		odd = append(odd, fmt.Sprintf("no wave selects %s, so nothing runs there: %s", wording.Count(r.LeftOut, "target"), some(names, r.LeftOut)))
@@ -227,7 +228,7 @@ func (p *preview) odd(ctx context.Context, r controldb.Rollout, waves []controld
 			odd = append(odd, fmt.Sprintf("the wave '%s' compares durations with those of earlier runs, and there are none: its gate will fail", w.Name))
 		}
 	}
-	failed, err := p.store.RolloutFailedBefore(ctx, r.ID, oddTargets)
+	failed, err := rollouts.On(p.store).FailedBefore(ctx, r.ID, oddTargets)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -71,7 +72,7 @@ var columns = output.Columns([]output.Column[output.Rollout]{
 })
 
 func newListCommand(a *connect.App) *cobra.Command {
-	var f controldb.RolloutFilter
+	var f rollouts.Filter
 	var states []string
 	limit := 0
 	cmd := &cobra.Command{
@@ -84,16 +85,16 @@ func newListCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("--limit %d: must be at least 1", limit)
 			}
 			for _, s := range states {
-				i := slices.IndexFunc(controldb.RolloutStates(), func(known controldb.RolloutState) bool { return strings.EqualFold(string(known), s) })
+				i := slices.IndexFunc(rollouts.States(), func(known rollouts.State) bool { return strings.EqualFold(string(known), s) })
 				if i < 0 {
 					return exit.Usagef("invalid --state %q: no roll-out has it", s)
 				}
-				f.States = append(f.States, controldb.RolloutStates()[i])
+				f.States = append(f.States, rollouts.States()[i])
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error) {
-					return store.Rollouts(cmd.Context(), f, p)
-				}, controldb.Rollout.Key)
+				list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
+					return rollouts.On(store).Rollouts(cmd.Context(), f, p)
+				}, rollouts.Rollout.Key)
 				if err != nil {
 					return err
 				}
@@ -129,7 +130,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				d, err := runs.ReadRollout(cmd.Context(), store, id)
+				d, err := runs.ReadRollout(cmd.Context(), rollouts.On(store), id)
 				if err != nil {
 					return err
 				}
@@ -213,8 +214,8 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("--left-out does not go with --wave: no wave has what is left out")
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				f := controldb.RolloutTargetFilter{States: states}
-				d, err := runs.ReadRollout(cmd.Context(), store, id)
+				f := rollouts.TargetFilter{States: states}
+				d, err := runs.ReadRollout(cmd.Context(), rollouts.On(store), id)
 				if err != nil {
 					return err
 				}
@@ -229,7 +230,7 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 					f.Wave = &d.Waves[i].Wave
 				}
 				rows := []output.RolloutTarget{}
-				err = eachTarget(cmd.Context(), store, id, f, func(t controldb.RolloutTarget) { rows = append(rows, output.NewRolloutTarget(t)) })
+				err = eachTarget(cmd.Context(), store, id, f, func(t rollouts.Target) { rows = append(rows, output.NewRolloutTarget(t)) })
 				if err != nil {
 					return err
 				}
@@ -245,13 +246,13 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 
 // eachTarget reads the targets of a roll-out, page by page.
 func eachTarget(
-	ctx context.Context, store *controldb.Store, id uuid.UUID, f controldb.RolloutTargetFilter, do func(controldb.RolloutTarget),
+	ctx context.Context, store *controldb.Store, id uuid.UUID, f rollouts.TargetFilter, do func(rollouts.Target),
 ) error {
-	var after *controldb.RolloutTargetKey
+	var after *rollouts.TargetKey
 	for {
-		list, next, err := controldb.ReadPage(after, pageOfTargets, func(p controldb.Page[controldb.RolloutTargetKey]) ([]controldb.RolloutTarget, error) {
-			return store.RolloutTargets(ctx, id, f, p)
-		}, controldb.RolloutTarget.Key)
+		list, next, err := controldb.ReadPage(after, pageOfTargets, func(p controldb.Page[rollouts.TargetKey]) ([]rollouts.Target, error) {
+			return rollouts.On(store).Targets(ctx, id, f, p)
+		}, rollouts.Target.Key)
 		if err != nil {
 			return err
 		}
@@ -307,8 +308,8 @@ func newChange(a *connect.App, c change) *cobra.Command {
 
 // printChanged says what was done to a roll-out, and what happens next.
 func printChanged(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, done string) error {
-	r, err := store.Rollout(ctx, id)
-	if errors.Is(err, controldb.ErrRolloutNotFound) { // it has ended and was deleted
+	r, err := rollouts.On(store).Get(ctx, id)
+	if errors.Is(err, rollouts.ErrNotFound) { // it has ended and was deleted
 		return a.Done(output.ChangedRollout{ID: id}, "%s", done)
 	}
 	if err != nil {
@@ -337,7 +338,7 @@ asks for another person, who started the roll-out cannot approve. It is recorded
 		},
 		procedure: "jobs.sp_approve_rollout",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.ApproveRollout(ctx, id, wave, note)
+			return rollouts.On(store).Approve(ctx, id, wave, note)
 		},
 		done: said("approved the roll-out %s"),
 	})
@@ -356,7 +357,7 @@ rollout abort ends it.`,
 		},
 		procedure: "jobs.sp_reject_rollout",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.RejectRollout(ctx, id, reason)
+			return rollouts.On(store).Reject(ctx, id, reason)
 		},
 		done: said("rejected the roll-out %s"),
 	})
@@ -374,7 +375,7 @@ func newPauseCommand(a *connect.App) *cobra.Command {
 		},
 		procedure: "jobs.sp_pause_rollout",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.PauseRollout(ctx, id, reason)
+			return rollouts.On(store).Pause(ctx, id, reason)
 		},
 		done: said("paused the roll-out %s"),
 	})
@@ -387,7 +388,7 @@ func newResumeCommand(a *connect.App) *cobra.Command {
 		command:   cobra.Command{Use: "resume ROLLOUT_ID", Short: "Let a paused roll-out go on"},
 		procedure: "jobs.sp_resume_rollout",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.ResumeRollout(ctx, id)
+			return rollouts.On(store).Resume(ctx, id)
 		},
 		done: said("resumed the roll-out %s"),
 	})
@@ -404,7 +405,7 @@ their end or are canceled. What has succeeded stays; jobagent rollout undo runs 
 		procedure: "jobs.sp_abort_rollout",
 		ask:       "This ends the roll-out %s for good",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.AbortRollout(ctx, id, reason)
+			return rollouts.On(store).Abort(ctx, id, reason)
 		},
 		done: said("asked the roll-out %s to end"),
 	})
@@ -421,7 +422,7 @@ gates are evaluated again.`,
 		},
 		procedure: "jobs.sp_retry_rollout_wave",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.RetryRolloutWave(ctx, id)
+			return rollouts.On(store).RetryWave(ctx, id)
 		},
 		done: said("retries the wave of the roll-out %s"),
 	})
@@ -438,7 +439,7 @@ passed; else it is the next one, whose targets do not run.`,
 		procedure: "jobs.sp_skip_rollout_wave",
 		ask:       "This skips a wave of the roll-out %s",
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return store.SkipRolloutWave(ctx, id, wave)
+			return rollouts.On(store).SkipWave(ctx, id, wave)
 		},
 		done: said("skipped a wave of the roll-out %s"),
 	})
@@ -471,7 +472,7 @@ func newMoveCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return store.MoveRolloutTarget(ctx, id, target, wave)
+			return rollouts.On(store).MoveTarget(ctx, id, target, wave)
 		},
 		done: func(args []string) string { return fmt.Sprintf("moved %s in the roll-out %s", args[1], args[0]) },
 	})
@@ -486,7 +487,7 @@ func newExtendCommand(a *connect.App) *cobra.Command {
 			Example: "  jobagent rollout extend 6f1d2c0e 2h",
 		},
 		procedure: "jobs.sp_extend_rollout_bake",
-		call:      longer((*controldb.Store).ExtendRolloutBake),
+		call:      longer(rollouts.Store.ExtendBake),
 		done: func(args []string) string {
 			return fmt.Sprintf("extended the bake of the roll-out %s by %s", args[0], args[1])
 		},
@@ -502,7 +503,7 @@ has paused at its deadline stays paused until it is resumed.`,
 			Example: "  jobagent rollout extend-deadline 6f1d2c0e 1d",
 		},
 		procedure: "jobs.sp_extend_rollout_deadline",
-		call:      longer((*controldb.Store).ExtendRolloutDeadline),
+		call:      longer(rollouts.Store.ExtendDeadline),
 		done: func(args []string) string {
 			return fmt.Sprintf("extended the deadline of the roll-out %s by %s", args[0], args[1])
 		},
@@ -511,7 +512,7 @@ has paused at its deadline stays paused until it is resumed.`,
 
 // longer returns the call of a command whose second argument is a duration.
 func longer(
-	extend func(*controldb.Store, context.Context, uuid.UUID, time.Duration) error,
+	extend func(rollouts.Store, context.Context, uuid.UUID, time.Duration) error,
 ) func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
 	return func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
 		by, err := command.ParseDuration(args[1])
@@ -521,13 +522,13 @@ func longer(
 		if by < time.Second {
 			return exit.Usagef("invalid duration %q: want at least a second", args[1])
 		}
-		return extend(store, ctx, id, by)
+		return extend(rollouts.On(store), ctx, id, by)
 	}
 }
 
 func newUndoCommand(a *connect.App) *cobra.Command {
 	var wait runs.Wait
-	req := controldb.UndoRequest{}
+	req := rollouts.UndoRequest{}
 	cmd := &cobra.Command{
 		Use: "undo ROLLOUT_ID", Short: "Run the compensating job where a roll-out has changed something", Args: cobra.ExactArgs(1),
 		Long: `Run the compensating job of the plan on the targets that a roll-out has changed, as a roll-out of its own, in the
@@ -545,14 +546,14 @@ unless --force is given.`,
 			req.Rollout, req.ID = id, uuid.New()
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := command.Confirm(cmd, func() (string, int, error) {
-					d, err := runs.ReadRollout(cmd.Context(), store, id)
+					d, err := runs.ReadRollout(cmd.Context(), rollouts.On(store), id)
 					return fmt.Sprintf("This undoes the roll-out %s of the job %s, where %s", id, d.Rollout.JobName,
 						wording.Count(d.Rollout.Succeeded, "target")+" succeeded"), d.Rollout.Succeeded + d.Rollout.Unknown, err
 				})
 				if err != nil {
 					return err
 				}
-				undo, err := store.UndoRollout(cmd.Context(), req)
+				undo, err := rollouts.On(store).Undo(cmd.Context(), req)
 				if err != nil {
 					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, err)
 				}

@@ -21,6 +21,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/service"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -151,7 +153,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 		if store, err = a.OpenStore(ctx); err != nil {
 			return err
 		}
-		if _, err = store.CheckAgent(ctx); err == nil {
+		if _, err = installed.On(store).CheckAgent(ctx); err == nil {
 			tools, closeTools, err = a.OpenTools(ctx, store, counted.Targets())
 		}
 		if err != nil {
@@ -169,7 +171,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	defer closeTools()
 	store, stopCounting := counted.Observe(store, metrics.ClientAgent)
 	defer stopCounting()
-	defer counted.CountRuns(store.RunCounts)()
+	defer counted.CountRuns(measure.On(store).RunCounts)()
 	cfg.Metrics = counted.Agent()
 	if err := actions.Receive(ctx, file.Callbacks, false, store, log); err != nil {
 		return err
@@ -236,7 +238,7 @@ func runMany(ctx context.Context, a *connect.App, file config.File, cfg agent.Co
 		counted := m.Database(config.MetricsName(databases, d))
 		store, stopCounting := counted.Observe(store, metrics.ClientAgent)
 		defer stopCounting()
-		defer counted.CountRuns(store.RunCounts)()
+		defer counted.CountRuns(measure.On(store).RunCounts)()
 		stores = append(stores, store)
 		members = append(members, agent.Member{
 			Name: d.Name, Store: store, AccountRequired: *d.ImplicitAgent == "", Metrics: counted.Agent(),

@@ -11,13 +11,13 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/rollout"
@@ -171,7 +171,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		return "", err
 	}
 	b.WriteString(schedules)
-	triggers, err := store.JobTriggers(ctx, job.Name)
+	triggers, err := triggers.On(store).Triggers(ctx, job.Name)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 
 // scriptTrigger returns T-SQL that recreates a trigger. On a server without the jobs that it
 // watches, it prints a message and continues.
-func scriptTrigger(t controldb.JobTrigger) (string, error) {
+func scriptTrigger(t triggers.Trigger) (string, error) {
 	upstreams, err := json.Marshal([]string(t.Upstreams))
 	if err != nil {
 		return "", err

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/outbound"
@@ -139,7 +140,7 @@ var errNoKey = errors.New("there is no key to seal the secret for; make one with
 func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts []string) (output.StoredSecret, error) {
 	ctx := cmd.Context()
 	stored := output.StoredSecret{Name: name, Version: 1, Hosts: hosts}
-	keys, err := store.SecretKeys(ctx)
+	keys, err := secrets.On(store).Keys(ctx)
 	if err != nil {
 		return stored, err
 	}
@@ -157,14 +158,14 @@ func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts [
 	if len(recipients) == 0 {
 		return stored, exit.With(exit.CodeConflict, errNoKey)
 	}
-	list, err := store.Secrets(ctx, name)
+	list, err := secrets.On(store).Secrets(ctx, name)
 	if err != nil {
 		return stored, err
 	}
 	if len(list) > 0 {
 		stored.Name, stored.Version = list[0].Name, list[0].Version+1
 	}
-	database, err := store.DatabaseID(ctx)
+	database, err := secrets.On(store).DatabaseID(ctx)
 	if err != nil {
 		return stored, err
 	}
@@ -174,7 +175,7 @@ func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts [
 		return stored, err
 	}
 	stored.Keys = len(recipients)
-	return stored, store.SetSecret(ctx, stored.Name, sealed, stored.Version, hosts...)
+	return stored, secrets.On(store).Set(ctx, stored.Name, sealed, stored.Version, hosts...)
 }
 
 // columns are those of secret list.
@@ -197,7 +198,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the secrets, without their values", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.Secrets(cmd.Context(), "")
+			list, err := secrets.On(store).Secrets(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
@@ -219,7 +220,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 }
 
 // hostsOf returns the patterns of a secret's hosts; nil means any host.
-func hostsOf(s controldb.Secret) (hosts []string, err error) {
+func hostsOf(s secrets.Secret) (hosts []string, err error) {
 	if s.Hosts == "" {
 		return nil, nil
 	}
@@ -237,7 +238,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes the secret %s; actions that name it fail from then on", args[0])); err != nil {
 				return err
 			}
-			if err := store.DeleteSecret(cmd.Context(), args[0]); err != nil {
+			if err := secrets.On(store).Delete(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.SecretName{Name: args[0]}, "deleted secret %s", args[0])

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -43,7 +44,7 @@ its pause gets the new reason and end.`,
 			if err := checkNames(args); err != nil {
 				return err
 			}
-			p := controldb.TargetPause{Target: targets.TargetID(args[0], args[1]), Server: args[0], Database: args[1], Reason: reason}
+			p := holds.Pause{Target: targets.TargetID(args[0], args[1]), Server: args[0], Database: args[1], Reason: reason}
 			var err error
 			lasts, ends := cmd.Flags().Changed("for"), cmd.Flags().Changed("until")
 			switch {
@@ -62,15 +63,15 @@ its pause gets the new reason and end.`,
 					return err
 				}
 				if lasts {
-					err = store.PauseTargetFor(cmd.Context(), p, time.Duration(seconds)*time.Second)
+					err = holds.On(store).PauseTargetFor(cmd.Context(), p, time.Duration(seconds)*time.Second)
 				} else {
-					err = store.PauseTarget(cmd.Context(), p)
+					err = holds.On(store).SetPause(cmd.Context(), p)
 				}
 				if err != nil {
 					return err
 				}
 				if lasts { // the end is an instant of the database's clock
-					stored, err := store.TargetPause(cmd.Context(), p.Target)
+					stored, err := holds.On(store).Pause(cmd.Context(), p.Target)
 					if err != nil && !errors.Is(err, dberror.ErrTargetNotPaused) { // it has ended meanwhile
 						return err
 					}
@@ -110,7 +111,7 @@ func newResumeCommand(a *connect.App) *cobra.Command {
 			}
 			id := targets.TargetID(args[0], args[1])
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.ResumeTarget(cmd.Context(), args[0], args[1], id); err != nil {
+				if err := holds.On(store).Resume(cmd.Context(), args[0], args[1], id); err != nil {
 					return err
 				}
 				return a.Done(output.PausedTarget{Server: args[0], Database: args[1], ID: id}, "%s/%s is not paused any more", args[0], args[1])
@@ -138,11 +139,11 @@ func newPausesCommand(a *connect.App) *cobra.Command {
 		Example: "  jobagent target pauses",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.TargetPauses(cmd.Context(), controldb.Page[uuid.UUID]{})
+				list, err := holds.On(store).Pauses(cmd.Context(), controldb.Page[uuid.UUID]{})
 				if err != nil {
 					return err
 				}
-				slices.SortFunc(list, func(a, b controldb.TargetPause) int {
+				slices.SortFunc(list, func(a, b holds.Pause) int {
 					return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Database, b.Database))
 				})
 				views := make([]output.PausedTarget, 0, len(list))

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -41,7 +42,7 @@ var windowColumns = output.Columns([]output.Column[output.TargetWindow]{
 	{Name: "target_id", Wide: true},
 })
 
-func windowView(w controldb.TargetWindow) output.TargetWindow {
+func windowView(w holds.Window) output.TargetWindow {
 	v := output.TargetWindow{
 		Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter, Calendar: w.Calendar, Blackouts: w.Blackouts,
 		Zone: w.Zone, ZoneTag: w.ZoneTag,
@@ -58,7 +59,7 @@ func newWindowsCommand(a *connect.App) *cobra.Command {
 		Long:    "List the windows of databases: which databases have them, and the calendars that say when they are open.",
 		Example: "  jobagent target window list",
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.TargetWindows(cmd.Context(), controldb.Page[string]{})
+			list, err := holds.On(store).Windows(cmd.Context(), controldb.Page[string]{})
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func newWindowsCommand(a *connect.App) *cobra.Command {
 }
 
 func newSetWindowCommand(a *connect.App) *cobra.Command {
-	var w controldb.TargetWindow
+	var w holds.Window
 	cmd := &cobra.Command{
 		Use: "set WINDOW", Short: "Add or replace a window of databases", Args: cobra.ExactArgs(1),
 		Long: `Add or replace a window of databases: of one, or of all whose tags match a filter, also of those that come later. Attempts
@@ -95,7 +96,7 @@ of the tag --zone-tag of each database.`,
 				w.Target = targets.TargetID(w.Server, w.Database)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetTargetWindow(cmd.Context(), w); err != nil {
+				if err := holds.On(store).SetWindow(cmd.Context(), w); err != nil {
 					return err
 				}
 				return a.Done(windowView(w), "set the window %s", w.Name)
@@ -119,7 +120,7 @@ func newDeleteWindowCommand(a *connect.App) *cobra.Command {
 		Long:    "Delete a window of databases. What waited for it starts with the next passes of agents.",
 		Example: "  jobagent target window delete gold",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := store.DeleteTargetWindow(cmd.Context(), args[0]); err != nil {
+			if err := holds.On(store).DeleteWindow(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.WindowName{Name: args[0]}, "deleted the window %s", args[0])

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/summary"
 )
 
 // model is the state of the program. Only Update changes it.
@@ -238,8 +238,8 @@ func (m *model) back() tea.Cmd {
 
 // row is a row on which the cursor can stand: one of the two is set.
 type row struct {
-	active *controldb.ActiveRun
-	failed *controldb.FailureGroup
+	active *summary.ActiveRun
+	failed *summary.FailureGroup
 }
 
 // run returns the run that a row leads to.
@@ -270,15 +270,15 @@ func (m *model) accepts(texts ...string) bool {
 }
 
 // runs returns the active runs that the filter accepts, in the chosen order.
-func (m *model) runs() []controldb.ActiveRun {
-	list := make([]controldb.ActiveRun, 0, len(m.state.Runs))
+func (m *model) runs() []summary.ActiveRun {
+	list := make([]summary.ActiveRun, 0, len(m.state.Runs))
 	for _, r := range m.state.Runs {
 		if m.accepts(r.JobName, r.StepName, r.ID.String(), string(r.Lifecycle)) {
 			list = append(list, r)
 		}
 	}
-	left := func(r controldb.ActiveRun) int { return r.Running + r.Due + r.Retrying + r.Held + r.Callbacks }
-	slices.SortStableFunc(list, func(a, b controldb.ActiveRun) int {
+	left := func(r summary.ActiveRun) int { return r.Running + r.Due + r.Retrying + r.Held + r.Callbacks }
+	slices.SortStableFunc(list, func(a, b summary.ActiveRun) int {
 		switch orders[m.order] {
 		case "most failed":
 			return b.Failed - a.Failed
@@ -295,8 +295,8 @@ func (m *model) runs() []controldb.ActiveRun {
 }
 
 // failures returns the groups of failures that the filter accepts, the latest first.
-func (m *model) failures() []controldb.FailureGroup {
-	list := make([]controldb.FailureGroup, 0, len(m.state.failures.Errors))
+func (m *model) failures() []summary.FailureGroup {
+	list := make([]summary.FailureGroup, 0, len(m.state.failures.Errors))
 	for _, f := range m.state.failures.Errors {
 		if m.accepts(f.JobName, f.StepName, f.Message, f.Server, f.Database) {
 			list = append(list, f)

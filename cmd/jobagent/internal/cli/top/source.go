@@ -11,23 +11,35 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/summary"
 )
 
 // reads are the methods of [controldb.Store] that the program uses. Each is one call, whose answer
 // does not grow with the number of targets.
 type reads interface {
-	Overview(ctx context.Context, top int) (controldb.Overview, error)
 	RecentAgents(ctx context.Context, top int) ([]controldb.AgentStatus, error)
-	Failures(ctx context.Context, hours int) (controldb.Failures, error)
-	Rollouts(ctx context.Context, f controldb.RolloutFilter, p controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error)
 	runs.DetailReader
+}
+
+// summaries are the methods of [summary.Store] that the program uses, as reads.
+type summaries interface {
+	Overview(ctx context.Context, top int) (summary.Overview, error)
+	Failures(ctx context.Context, hours int) (summary.Failures, error)
+}
+
+// rolloutReads are the methods of [rollouts.Store] that the program uses, as reads.
+type rolloutReads interface {
+	Rollouts(ctx context.Context, f rollouts.Filter, p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error)
 }
 
 // source reads what the program shows.
 type source struct {
-	store reads
+	store    reads
+	summary  summaries
+	rollouts rolloutReads
 	// failures are read less often: they cost as much as what failed in 24 hours.
-	failures   controldb.Failures
+	failures   summary.Failures
 	failuresAt time.Time
 }
 
@@ -41,12 +53,12 @@ const (
 
 // overview is what the first page shows.
 type overview struct {
-	controldb.Overview
+	summary.Overview
 	agents []controldb.AgentStatus
 	// noAgents says that the login may not list agents; the numbers of Overview are known then.
 	noAgents bool
-	rollouts []controldb.Rollout // that have not ended
-	failures controldb.Failures
+	rollouts []rollouts.Rollout // that have not ended
+	failures summary.Failures
 	readAt   time.Time // by the process's clock
 }
 
@@ -54,7 +66,7 @@ type overview struct {
 func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	head, err := s.store.Overview(ctx, listed)
+	head, err := s.summary.Overview(ctx, listed)
 	if err != nil {
 		return overview{}, err
 	}
@@ -66,11 +78,11 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 		o.noAgents = true
 	}
 	o.agents = slices.DeleteFunc(o.agents, func(a controldb.AgentStatus) bool { return !a.Live })
-	if o.rollouts, err = s.store.Rollouts(ctx, controldb.RolloutFilter{Active: true}, controldb.Page[controldb.RunKey]{Top: listed}); err != nil {
+	if o.rollouts, err = s.rollouts.Rollouts(ctx, rollouts.Filter{Active: true}, controldb.Page[controldb.RunKey]{Top: listed}); err != nil {
 		return overview{}, err
 	}
 	if fresh || time.Since(s.failuresAt) >= failuresInterval {
-		if s.failures, err = s.store.Failures(ctx, 24); err != nil {
+		if s.failures, err = s.summary.Failures(ctx, 24); err != nil {
 			return overview{}, err
 		}
 		s.failuresAt = time.Now()

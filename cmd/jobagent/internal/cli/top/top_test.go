@@ -17,6 +17,8 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -24,10 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake answers reads.
 type fake struct {
-	overview controldb.Overview
+	overview summary.Overview
 	agents   []controldb.AgentStatus
-	failures controldb.Failures
-	rollouts []controldb.Rollout
+	failures summary.Failures
+	rollouts []rollouts.Rollout
 	run      controldb.Run
 	failed   []controldb.RunTarget
 	err      error
@@ -42,7 +44,7 @@ func (f *fake) count(name string) error {
 	return f.err
 }
 
-func (f *fake) Overview(context.Context, int) (controldb.Overview, error) {
+func (f *fake) Overview(context.Context, int) (summary.Overview, error) {
 	return f.overview, f.count("Overview")
 }
 
@@ -50,11 +52,11 @@ func (f *fake) RecentAgents(context.Context, int) ([]controldb.AgentStatus, erro
 	return f.agents, f.count("RecentAgents")
 }
 
-func (f *fake) Failures(context.Context, int) (controldb.Failures, error) {
+func (f *fake) Failures(context.Context, int) (summary.Failures, error) {
 	return f.failures, f.count("Failures")
 }
 
-func (f *fake) Rollouts(context.Context, controldb.RolloutFilter, controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error) {
+func (f *fake) Rollouts(context.Context, rollouts.Filter, controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
 	return f.rollouts, f.count("Rollouts")
 }
 
@@ -78,16 +80,16 @@ func id(n int) uuid.UUID { return uuid.MustParse(fmt.Sprintf("00000000-0000-4000
 // busy is an installation with much to show, and hostile names.
 func busy() *fake {
 	f := &fake{
-		overview: controldb.Overview{
-			Now: now, LiveAgents: 2, Workers: 200, BusyWorkers: 64, ActiveRuns: 30, RunningTargets: 64, WaitingTargets: controldb.OverviewMany,
-			Due: []controldb.DueNext{{JobName: "backup", Schedule: "hourly", NextDue: now.Add(time.Hour), NextFire: now.Add(time.Hour)}},
+		overview: summary.Overview{
+			Now: now, LiveAgents: 2, Workers: 200, BusyWorkers: 64, ActiveRuns: 30, RunningTargets: 64, WaitingTargets: summary.Many,
+			Due: []summary.DueNext{{JobName: "backup", Schedule: "hourly", NextDue: now.Add(time.Hour), NextFire: now.Add(time.Hour)}},
 		},
 		agents: []controldb.AgentStatus{
 			{Host: "alpha", Version: "1.2.3", MaxConcurrentTargets: 100, Tasks: 64, Live: true, ExpiresAt: now.Add(20 * time.Second)},
 			{Host: "beta", MaxConcurrentTargets: 50, Tasks: 57, Live: true, ExpiresAt: now.Add(20 * time.Second)},
 			{Host: "gone", MaxConcurrentTargets: 100},
 		},
-		failures: controldb.Failures{Now: now, Runs: 2, Targets: 7, Errors: []controldb.FailureGroup{
+		failures: summary.Failures{Now: now, Runs: 2, Targets: 7, Errors: []summary.FailureGroup{
 			{JobName: "load", StepName: "copy", Message: "Msg 208: Invalid object\r\nname \x1b[31m'x'\u202e", Targets: 7, Last: now.Add(-time.Minute), LastRun: id(99)},
 		}},
 		run: controldb.Run{
@@ -103,7 +105,7 @@ func busy() *fake {
 		},
 	}
 	for n := range 30 {
-		f.overview.Runs = append(f.overview.Runs, controldb.ActiveRun{
+		f.overview.Runs = append(f.overview.Runs, summary.ActiveRun{
 			ID: id(n), JobName: fmt.Sprintf("job %d", n), Lifecycle: jobs.InProgress, CreateTime: now.Add(-time.Duration(n) * time.Minute),
 			Steps: 2, StepID: 1, StepName: "first", ActiveSteps: 1, BeganAt: now.Add(-10 * time.Second), StepTargets: 1000, StepActive: 500,
 			Targets: 1000, Running: 64, Due: 436, Failed: n % 7,
@@ -116,7 +118,7 @@ func busy() *fake {
 // started returns a model that has read once, in a window of this size.
 func started(t *testing.T, f *fake, width, height int) *model {
 	t.Helper()
-	m := newModel(t.Context(), &source{store: f}, time.Second)
+	m := newModel(t.Context(), &source{store: f, summary: f, rollouts: f}, time.Second)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	m.Update(m.read()())
 	return m
@@ -195,8 +197,8 @@ func TestRollouts(t *testing.T) {
 	require.NotContains(t, plain(started(t, busy(), 140, 40)), "ROLL-OUTS")
 	f := busy()
 	for n := range 12 {
-		f.rollouts = append(f.rollouts, controldb.Rollout{
-			ID: id(200 + n), JobName: fmt.Sprintf("roll \u202e%d", n), State: controldb.RolloutWaiting, Wave: 2, Waves: 3, Targets: 1000, Succeeded: 100, Failed: 3,
+		f.rollouts = append(f.rollouts, rollouts.Rollout{
+			ID: id(200 + n), JobName: fmt.Sprintf("roll \u202e%d", n), State: rollouts.Waiting, Wave: 2, Waves: 3, Targets: 1000, Succeeded: 100, Failed: 3,
 			NextEvent: "The wave 'rest' starts when somebody approves it.",
 		})
 	}
@@ -306,7 +308,7 @@ func TestRetries(t *testing.T) {
 
 func TestNothingToShow(t *testing.T) {
 	t.Parallel()
-	m := started(t, &fake{overview: controldb.Overview{Now: now, OverdueSchedules: 2, LastAgentAt: now.Add(-time.Hour)}}, 130, 30)
+	m := started(t, &fake{overview: summary.Overview{Now: now, OverdueSchedules: 2, LastAgentAt: now.Add(-time.Hour)}}, 130, 30)
 	text := plain(m)
 	for _, want := range []string{"no agent is live, the last one was 1h00m ago; work waits", "2 schedules overdue", "none is active", "nothing failed", "no schedule is due"} {
 		require.Contains(t, text, want)
@@ -318,9 +320,9 @@ func TestNothingToShow(t *testing.T) {
 // A pause is told on the first page.
 func TestPaused(t *testing.T) {
 	t.Parallel()
-	m := started(t, &fake{overview: controldb.Overview{Now: now, PausedAt: now, PauseReason: "until\nMonday"}}, 130, 30)
+	m := started(t, &fake{overview: summary.Overview{Now: now, PausedAt: now, PauseReason: "until\nMonday"}}, 130, 30)
 	require.Contains(t, plain(m), "paused since "+now.UTC().Format("2006-01-02 15:04:05 UTC")+", nothing starts until jobagent db resume: until | Monday")
-	m = started(t, &fake{overview: controldb.Overview{Now: now}}, 130, 30)
+	m = started(t, &fake{overview: summary.Overview{Now: now}}, 130, 30)
 	require.NotContains(t, plain(m), "paused")
 }
 
@@ -328,7 +330,8 @@ func TestPaused(t *testing.T) {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printOnce(t.Context(), &b, &source{store: busy()}))
+	f := busy()
+	require.NoError(t, printOnce(t.Context(), &b, &source{store: f, summary: f, rollouts: f}))
 	require.NotContains(t, b.String(), "\x1b")
 	for n := range 30 {
 		if n != 2 {
@@ -336,7 +339,7 @@ func TestOnce(t *testing.T) {
 		}
 	}
 	require.NotContains(t, b.String(), "q quit")
-	require.Error(t, printOnce(t.Context(), &b, &source{store: &fake{err: errors.New("away")}}))
+	require.Error(t, printOnce(t.Context(), &b, &source{summary: &fake{err: errors.New("away")}}))
 }
 
 // The bar has the width that it was given, and shows every part that is not empty.

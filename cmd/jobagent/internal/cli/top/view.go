@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -147,10 +147,10 @@ func (m *model) rolloutLines() []string {
 	return lines
 }
 
-// many writes a number that the database stops counting at [controldb.OverviewMany].
+// many writes a number that the database stops counting at [summary.Many].
 func many(n int) string {
-	if n >= controldb.OverviewMany {
-		return terminal.Number(controldb.OverviewMany) + " or more"
+	if n >= summary.Many {
+		return terminal.Number(summary.Many) + " or more"
 	}
 	return terminal.Number(n)
 }
@@ -232,7 +232,7 @@ func window(n, rows, cursor int) (from, to int) {
 	return from, from + rows
 }
 
-func (m *model) runLines(runs []controldb.ActiveRun, rows int) []string {
+func (m *model) runLines(runs []summary.ActiveRun, rows int) []string {
 	if len(runs) == 0 {
 		return []string{m.paint.In(terminal.StyleQuiet, terminal.Fit("  "+m.none("none is active"), m.width))}
 	}
@@ -260,7 +260,7 @@ func (m *model) selectable(i int, draw func(p terminal.Painter) string) string {
 	return m.paint.In(terminal.StyleSelected, "▸ "+draw(terminal.Painter{Plain: true}))
 }
 
-func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
+func (m *model) runLine(p terminal.Painter, r summary.ActiveRun) string {
 	now := m.state.Now
 	tail := lipgloss.Width(runColumns(m.width))
 	room := max(20, m.width-2-tail)
@@ -325,7 +325,7 @@ func (m *model) retryLines() []string {
 	return append([]string{m.title(fmt.Sprintf("FAILED, AND WAIT FOR A RETRY  %s", many(targets)), "")}, lines...)
 }
 
-func (m *model) failureLines(list []controldb.FailureGroup, rows, before int) []string {
+func (m *model) failureLines(list []summary.FailureGroup, rows, before int) []string {
 	if len(list) == 0 {
 		return []string{m.paint.In(terminal.StyleQuiet, terminal.Fit("  "+m.none("nothing failed"), m.width))}
 	}

@@ -1,0 +1,13 @@
+// Package holds has what keeps databases from being used: windows of databases, and pauses.
+package holds
+
+import (
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/internal/call"
+)
+
+// Store has the calls about windows and pauses of databases. It is safe for concurrent use.
+type Store struct{ conn *call.Conn }
+
+// On returns the calls on the connections of s: in its transaction, if s collects calls.
+func On(s *controldb.Store) Store { return Store{s.Conn()} }
