@@ -140,7 +140,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		"not yet":                  {with(map[string]any{"nbf": c.Now().Add(2 * time.Minute).Unix()}), "not valid yet"},
 		"another tenant":           {with(map[string]any{"tid": "tenant-2"}), "tenant"},
 		"no tenant":                {with(map[string]any{"tid": nil}), "tenant"},
-		"no caller":                {with(map[string]any{"oid": nil, "sub": nil}), "no caller"},
+		"no caller":                {with(map[string]any{"oid": nil, "sub": nil}), "lacks the name of a caller"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := a.authenticate(request(t, "Bearer "+one.token), "sql")

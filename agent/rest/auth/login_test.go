@@ -91,10 +91,10 @@ func TestEndpoints(t *testing.T) {
 func TestSettingsOfLogins(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Issuer){
-		"need client_id": func(i *Issuer) { i.ClientID, i.ClientSecret = "", "env:X" },
-		"client_secret":  func(i *Issuer) { i.ClientSecret = "a secret itself" },
-		"jwks_uri":       func(i *Issuer) { i.JWKSURI = "https://issuer.example/keys" },
-		"is no pattern":  func(i *Issuer) { i.Issuer, i.JWKSURI = "https://*.example.com/x", "https://issuer.example/keys" },
+		"need client_id":   func(i *Issuer) { i.ClientID, i.ClientSecret = "", "env:X" },
+		"client_secret":    func(i *Issuer) { i.ClientSecret = "a secret itself" },
+		"jwks_uri":         func(i *Issuer) { i.JWKSURI = "https://issuer.example/keys" },
+		"is not a pattern": func(i *Issuer) { i.Issuer, i.JWKSURI = "https://*.example.com/x", "https://issuer.example/keys" },
 	} {
 		one := newFakeIssuer(t).config()
 		one.ClientID = "dashboard"
