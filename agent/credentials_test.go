@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -98,7 +99,7 @@ func TestStepWithStoredCredential(t *testing.T) {
 			require.NoError(t, err)
 			return agents.Run(t, hosting)
 		}
-		run := func(job string) controldb.Execution {
+		run := func(job string) executions.Execution {
 			rows := f.ended(t, f.Start(t, job), time.Minute)
 			return rows[len(rows)-1]
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -101,7 +102,7 @@ func embedAgent(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		rows, err := store.Runs(ctx, controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(store).List(ctx, executions.Query{ID: run}, controldb.Page[executions.Key]{})
 		if err != nil {
 			return err
 		}

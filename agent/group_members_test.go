@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -156,7 +157,7 @@ func TestMembersThatCannotBeRead(t *testing.T) {
 		f.exec(t, f.Control, "CREATE OR ALTER PROCEDURE jobs_internal.get_members @task_id BIGINT AS THROW 50000, N'not now', 1;")
 		run := f.Start(t, "j")
 		began := time.Now()
-		f.until(t, run, time.Hour, func([]controldb.Execution) bool { return time.Since(began) > 30*time.Second })
+		f.until(t, run, time.Hour, func([]executions.Execution) bool { return time.Since(began) > 30*time.Second })
 		var tasks int
 		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.task_executions;", &tasks)
 		require.Greater(t, tasks, 5)

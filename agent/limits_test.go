@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
@@ -34,7 +35,7 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 		wide := f.Start(t, "wide")
 		most, looks := 0, 0
 		small := wide
-		rows := f.until(t, wide, 5*time.Minute, func(rows []controldb.Execution) bool {
+		rows := f.until(t, wide, 5*time.Minute, func(rows []executions.Execution) bool {
 			if looks++; looks%50 == 1 {
 				f.CheckInvariants(t, f.Control, false)
 			}

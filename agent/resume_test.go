@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -24,7 +25,7 @@ func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
 		<-time.After(30 * time.Minute)
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", false, ""))
 		<-time.After(30 * time.Minute)
-		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		var at []int
 		for _, e := range runs {

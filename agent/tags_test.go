@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -23,7 +24,7 @@ func TestTagMembersAreDatabases(t *testing.T) {
 		run := f.Start(t, "all")
 		f.ended(t, run, time.Minute)
 		var known []controldb.KnownTarget
-		f.until(t, run, time.Minute, func([]controldb.Execution) bool {
+		f.until(t, run, time.Minute, func([]executions.Execution) bool {
 			var err error
 			known, err = f.Store.KnownTargets(t.Context(), controldb.KnownTargetFilter{Group: testenv.Group, Top: 10})
 			require.NoError(t, err)

@@ -53,38 +53,13 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]Jo
         FROM (
             SELECT TOP (1) v.lifecycle
             FROM jobs.job_executions AS v
-            WHERE v.job_id = d.job_id AND v.step_id IS NULL AND `+noMode+`
+            WHERE v.job_id = d.job_id AND v.step_id IS NULL AND `+call.NoMode+`
             ORDER BY v.create_time DESC, v.job_execution_id
         ) AS l
         WHERE l.lifecycle IN (%s, %s)
     )`, string(jobs.Failed), string(jobs.TimedOut))
 	}
 	return call.SelectAll[JobDetail](ctx, s.conn, "find jobs", jobDetailColumns+" AS d"+w.Text()+"\nORDER BY job_name"+p.Text(w)+";", w.Args...)
-}
-
-// noMode is the condition that a run v of jobs.job_executions is no trial and no preflight, which
-// say nothing about what the job does.
-const noMode = `NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = v.job_execution_id AND m.mode IS NOT NULL)`
-
-// LatestRuns lists the latest runs of some jobs, at most runs of each: by job, and from the oldest
-// to the latest. Trials and preflights are left out.
-//
-// Plan: per job the newest keys of IX_job_executions_job_id_create_time, each with its row.
-func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]Run, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	w := call.NewFilter(runs)
-	call.In(w, "d.job_name", names)
-	return call.SelectAll[Run](ctx, s.conn, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
-    r.create_time, r.start_time, r.end_time
-FROM jobs.job_details AS d
-CROSS APPLY (
-    SELECT TOP (@p1) v.job_execution_id, v.lifecycle, v.is_active, v.create_time, v.start_time, v.end_time
-    FROM jobs.job_executions AS v
-    WHERE v.job_id = d.job_id AND v.step_id IS NULL AND `+noMode+`
-    ORDER BY v.create_time DESC, v.job_execution_id
-) AS r`+w.Text()+"\nORDER BY d.job_name, r.create_time, r.job_execution_id;", w.Args...)
 }
 
 // JobSchedules sums up the schedules of a job.
@@ -248,19 +223,6 @@ func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, p Page[Sche
 	}
 	return call.SelectAll[Schedule](ctx, s.conn, "find schedules", `SELECT `+scheduleColumns+`
 FROM jobs.schedules`+w.Text()+"\nORDER BY "+order+p.Text(w)+";", w.Args...)
-}
-
-// ScheduleRuns lists the runs of a schedule whose due instants are in [from, to), the latest first.
-//
-// Plan: the keys of UQ_job_executions_due_at in the range, each with its row.
-func (s *Store) ScheduleRuns(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]Run, error) {
-	w := call.NewFilter(limit)
-	w.Add("schedule_id = %s", int64(id))
-	w.Add("due_time >= %s", call.Datetime2(from))
-	w.Add("due_time < %s", call.Datetime2(to))
-	return call.SelectAll[Run](ctx, s.conn, "list runs of a schedule", `SELECT TOP (@p1) due_time, backfill_id, job_execution_id,
-    lifecycle, is_active, create_time, start_time, end_time
-FROM jobs.schedule_executions`+w.Text()+"\nORDER BY due_time DESC;", w.Args...)
 }
 
 // SkipsOfSchedule lists the skipped instants of a schedule in [from, to), the latest first.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -45,12 +46,12 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.Empty(t, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
 		require.Equal(t, []string{"j", "k's [50_]"}, find(controldb.JobFilter{Scheduled: ptr(false)}, ""))
 
-		runs, err := c.LatestRuns(ctx, []string{"j", "k's [50_]", "nope"}, 1)
+		runs, err := executions.On(c.Store).Latest(ctx, []string{"j", "k's [50_]", "nope"}, 1)
 		require.NoError(t, err)
-		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r controldb.Run) string {
+		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r executions.Run) string {
 			return fmt.Sprint(r.JobName, " ", r.ID, " ", r.Lifecycle)
 		}))
-		runs, err = c.LatestRuns(ctx, nil, 1)
+		runs, err = executions.On(c.Store).Latest(ctx, nil, 1)
 		require.NoError(t, err)
 		require.Empty(t, runs)
 
@@ -110,7 +111,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []controldb.JobSchedules{{JobName: "j", Active: 2, Paused: 1, Defined: 3, NextDue: due[0].NextDue}}, sums)
 		from, to := time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, 1, 0)
-		fired, err := c.ScheduleRuns(ctx, due[0].ID, from, to, 10)
+		fired, err := executions.On(c.Store).OfSchedule(ctx, due[0].ID, from, to, 10)
 		require.NoError(t, err)
 		require.Empty(t, fired)
 		skips, err := c.SkipsOfSchedule(ctx, due[0].ID, from, to, 10)
@@ -134,13 +135,13 @@ func TestReadsOfDefinitions(t *testing.T) {
 			require.Equal(t, all, names(d.Schedules, scheduleName))
 			require.NotEmpty(t, d.Groups)
 		}
-		n, err := c.CountRuns(ctx, controldb.HistoryFilter{JobName: "j"}, 1)
+		n, err := executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobName: "j"}, 1)
 		require.NoError(t, err)
 		require.Equal(t, 2, n, "one more than the limit, and no more are counted")
-		n, err = c.CountRuns(ctx, controldb.HistoryFilter{JobName: "j", Active: true}, 1)
+		n, err = executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobName: "j", Active: true}, 1)
 		require.NoError(t, err)
 		require.Zero(t, n)
-		n, err = c.CountRuns(ctx, controldb.HistoryFilter{JobID: due[0].JobID, Before: time.Now().Add(time.Hour)}, 5)
+		n, err = executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobID: due[0].JobID, Before: time.Now().Add(time.Hour)}, 5)
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 

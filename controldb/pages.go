@@ -2,15 +2,12 @@ package controldb
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
-	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -239,143 +236,4 @@ func (s *Store) PrivateEndpoints(ctx context.Context, p Page[string]) ([]Private
 	w := p.Filter("private_endpoint_name", ">")
 	return call.SelectAll[PrivateEndpoint](ctx, s.conn, "list private endpoints",
 		endpointColumns+w.Text()+"\nORDER BY private_endpoint_name"+p.Text(w)+";", w.Args...)
-}
-
-// RunFilter restricts lists of runs, steps and targets. The zero value means all rows.
-type RunFilter struct {
-	// CreatedFrom and CreatedBefore bound the time of creation, EndedFrom and EndedBefore the time
-	// of the end; zero means no bound. A bound of the end leaves out rows that have not ended.
-	CreatedFrom, CreatedBefore, EndedFrom, EndedBefore time.Time
-	// Active restricts to rows that are not final, or to final ones; nil means both.
-	Active *bool
-	// Lifecycles restricts to these lifecycles; empty means all. No index has those of ended rows:
-	// give CreatedFrom as well, so that a rare lifecycle is not looked for in the whole history.
-	Lifecycles []jobs.Lifecycle
-}
-
-// active reports whether a list has lifecycles of active rows alone.
-func active(list []jobs.Lifecycle) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(l jobs.Lifecycle) bool { return !l.Active() })
-}
-
-// add adds the conditions to a filter. Rows end after their creation, so a bound of the end bounds
-// the creation, too: this is what an index on create_time can use.
-func (f RunFilter) add(w *call.Filter) {
-	if !f.CreatedFrom.IsZero() {
-		w.Add("v.create_time >= %s", call.Datetime2(f.CreatedFrom))
-	}
-	if !f.CreatedBefore.IsZero() {
-		w.Add("v.create_time < %s", call.Datetime2(f.CreatedBefore))
-	}
-	if !f.EndedFrom.IsZero() {
-		w.Add("v.end_time >= %s", call.Datetime2(f.EndedFrom))
-	}
-	if !f.EndedBefore.IsZero() {
-		at := call.Datetime2(f.EndedBefore)
-		w.Add("v.end_time < %s AND v.create_time < %s", at, at)
-	}
-	if len(f.Lifecycles) > 0 {
-		call.In(w, "v.lifecycle", f.Lifecycles)
-	}
-	ended := !f.EndedFrom.IsZero() || !f.EndedBefore.IsZero()
-	switch {
-	case f.Active != nil && *f.Active && ended:
-		w.Add("1 = 0") // what is active has not ended
-	case f.Active != nil && *f.Active:
-		w.Add("v.is_active = 1")
-	case f.Active != nil || ended:
-		w.Add("v.is_active = 0")
-	case active(f.Lifecycles): // active runs have an index of their own
-		w.Add("v.is_active = 1")
-	}
-}
-
-// RunKey is the place of a run in the list of runs.
-type RunKey struct {
-	Created time.Time
-	ID      uuid.UUID
-}
-
-// Add adds the condition that a run of the view v is behind the key, unless that is nil.
-func (k *RunKey) Add(w *call.Filter) {
-	if k != nil {
-		at := call.Datetime2(k.Created)
-		w.Add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(k.ID))
-	}
-}
-
-// executionColumns are the columns of an Execution of the view v.
-const executionColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.is_active, v.lifecycle,
-    v.create_time, v.start_time, v.end_time, v.current_attempts, v.current_attempt_start_time, v.next_attempt_start_time,
-    v.last_message, v.target_type, v.target_id, v.target_group_name, v.target_server_name, v.target_database_name`
-
-// StepRun is a step of a run, or a step of a run on one target.
-type StepRun struct {
-	Execution
-	StepName string `db:"step_name"`
-}
-
-// StepRunKey is the place of a row in the lists of steps and targets of a run.
-type StepRunKey struct {
-	StepID           int
-	Server, Database string
-	TargetID         uuid.UUID
-}
-
-// placeOrder is the order of the lists of targets.
-const placeOrder = "\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"
-
-// Add adds the condition that a row in the order of placeOrder is behind the key, unless that is
-// nil.
-func (k *StepRunKey) Add(w *call.Filter) {
-	if k == nil {
-		return
-	}
-	w.Add(`(v.step_id > %s
-        OR (v.step_id = %s
-            AND (v.target_server_name > %s
-                OR (v.target_server_name = %s
-                    AND (COALESCE(v.target_database_name, N'') > %s
-                        OR (COALESCE(v.target_database_name, N'') = %s AND v.target_id > %s))))))`,
-		k.StepID, k.StepID, k.Server, k.Server, k.Database, k.Database, mssqldb.UniqueIdentifier(k.TargetID))
-}
-
-// stepRunColumns select the rows of steps and targets with the names of the steps.
-const stepRunColumns = executionColumns + `, n.step_name
-FROM jobs.job_executions AS v
-INNER JOIN jobs.jobstep_versions AS n ON n.job_id = v.job_id AND n.job_version = v.job_version AND n.step_id = v.step_id`
-
-// StepRuns lists the steps of a run by their positions. A name restricts to the step of this name.
-func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f RunFilter, p Page[int]) ([]StepRun, error) {
-	w := p.Filter("v.step_id", ">")
-	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
-	w.Add("v.target_type = N'TargetGroup'")
-	if stepName != "" {
-		w.Add("n.step_name = %s", stepName)
-	}
-	f.add(w)
-	return call.SelectAll[StepRun](ctx, s.conn, "list steps of a run",
-		`SELECT `+stepRunColumns+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+"\nOPTION ("+call.SmallGrant+");", w.Args...)
-}
-
-// TargetRuns lists the targets of a run by step, server and database. A name
-// restricts to the step of this name, and an id that is not zero to one target.
-//
-// Plan: the targets of the run by IX_target_executions_execution_id, sorted: a page costs as much
-// as the run has targets, and nothing of other runs.
-func (s *Store) TargetRuns(
-	ctx context.Context, id uuid.UUID, stepName string, target uuid.UUID, f RunFilter, p Page[StepRunKey],
-) ([]StepRun, error) {
-	w := call.NewFilter(p.Top)
-	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
-	w.Add("v.target_type IN (N'SqlDatabase', N'Endpoint')")
-	if stepName != "" {
-		w.Add("n.step_name = %s", stepName)
-	}
-	if target != uuid.Nil {
-		w.Add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
-	}
-	f.add(w)
-	p.After.Add(w)
-	return call.SelectAll[StepRun](ctx, s.conn, "list targets of a run", `SELECT `+stepRunColumns+w.Text()+placeOrder+p.Text(w)+"\nOPTION ("+call.SmallGrant+");", w.Args...)
 }

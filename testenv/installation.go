@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -70,9 +71,9 @@ func (in *Installation) Start(t testing.TB, job string) uuid.UUID {
 }
 
 // Run reads the executions of a run; the first is the run's own.
-func (in *Installation) Run(t testing.TB, id uuid.UUID) []controldb.Execution {
+func (in *Installation) Run(t testing.TB, id uuid.UUID) []executions.Execution {
 	t.Helper()
-	rows, err := in.Store.Executions(t.Context(), id)
+	rows, err := executions.On(in.Store).Rows(t.Context(), id)
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -99,11 +100,11 @@ func (h *authorServer) start(name, server, database, credential, script string) 
 }
 
 // end waits for the end of a run and returns the row of its target.
-func (h *authorServer) end(id uuid.UUID) controldb.Execution {
+func (h *authorServer) end(id uuid.UUID) executions.Execution {
 	h.t.Helper()
-	var found controldb.Execution
+	var found executions.Execution
 	eventually(h.t, time.Minute, "the run ends", func() bool {
-		rows, err := h.author.Executions(h.t.Context(), id)
+		rows, err := executions.On(h.author).Rows(h.t.Context(), id)
 		if err != nil || len(rows) == 0 || rows[0].Active {
 			return false
 		}

@@ -30,6 +30,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -538,14 +539,14 @@ func (c *crash) endSchedules(store *controldb.Store) {
 // settle waits until no run is active.
 func (c *crash) settle(store *controldb.Store) {
 	for limit := time.Now().Add(crashSettle); ; pause(200 * time.Millisecond) {
-		runs, err := store.Runs(c.t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(store).List(c.t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 		if err == nil && len(runs) == 0 {
 			return
 		}
 		if time.Now().After(limit) {
 			require.NoError(c.t, err)
 			for _, run := range runs {
-				rows, _ := store.Executions(c.t.Context(), run.ID)
+				rows, _ := executions.On(store).Rows(c.t.Context(), run.ID)
 				for _, e := range rows {
 					if e.Active {
 						c.t.Logf("%s %s %s attempts %d: %s", e.ID, e.TargetType, e.Lifecycle, e.Attempts, e.LastMessage)

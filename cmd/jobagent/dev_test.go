@@ -27,6 +27,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -272,7 +273,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
 	eventually(t, 20*time.Second, "attempts run", func() bool {
-		run, err := store.Run(t.Context(), id, controldb.RunStates)
+		run, err := executions.On(store).Get(t.Context(), id, executions.States)
 		return err == nil && run.Counts().Running >= n
 	})
 	p.kill()
@@ -280,10 +281,10 @@ func TestDevSurvivesKill(t *testing.T) {
 	p = startDev(t, dir, p.address)
 	store = p.store(t)
 	eventually(t, 60*time.Second, "the run ends", func() bool {
-		rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 		return err == nil && len(rows) == 1 && !rows[0].Active
 	})
-	rows, err := store.Executions(t.Context(), id)
+	rows, err := executions.On(store).Rows(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 	found, err := invariant.Find(t.Context(), p.open(t, embedded.ControlDatabase), true)

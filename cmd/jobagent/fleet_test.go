@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -253,7 +254,7 @@ func (f *fleetRun) round(t *testing.T, name string) {
 		limit := time.Now().Add(fleetLimit)
 		for _, id := range ids {
 			for {
-				rows, err := f.store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+				rows, err := executions.On(f.store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 				require.NoError(t, err)
 				require.Len(t, rows, 1)
 				if !rows[0].Active {

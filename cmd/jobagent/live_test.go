@@ -33,7 +33,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -280,7 +280,7 @@ func TestLiveLoad(t *testing.T) {
 	id, err := store.StartJob(ctx, "big", uuid.Nil)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		w, err := store.Run(ctx, id, controldb.RunStates)
+		w, err := executions.On(store).Get(ctx, id, executions.States)
 		require.NoError(t, err)
 		return w.Counts().Total() == 10_000 && len(w.Steps[0].States) > 1
 	}, 2*time.Minute, time.Second, "the run is in progress")

@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -322,7 +323,7 @@ func (h *canaryServer) runJobs() {
 		id, err := store.StartJob(t.Context(), name, uuid.Nil)
 		require.NoError(t, err)
 		eventually(t, 30*time.Second, name+" ends", func() bool {
-			rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+			rows, err := executions.On(store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 			if err != nil || len(rows) != 1 || rows[0].Active {
 				return false
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
@@ -154,7 +155,7 @@ func (s *simulation) event() {
 		require.NoError(s.t, err)
 	case 7:
 		name = "stop run"
-		runs, err := s.Store.Runs(s.t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(s.Store).List(s.t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 		require.NoError(s.t, err)
 		if len(runs) > 0 {
 			require.NoError(s.t, s.Store.StopJob(s.t.Context(), runs[s.pick(len(runs))].ID))
@@ -277,7 +278,7 @@ func TestDays(t *testing.T) {
 			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: j.name, Enabled: &enabled}))
 		}
 		for limit := time.Now().Add(6 * time.Hour); ; <-time.After(time.Minute) {
-			runs, err := s.Store.Runs(t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+			runs, err := executions.On(s.Store).List(t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 			require.NoError(t, err)
 			if len(runs) == 0 && s.ready() == 0 {
 				break

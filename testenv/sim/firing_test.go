@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -49,7 +50,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				<-time.After(25 * time.Minute)
 				w.StartAgent(t, agent.Config{PollIdle: 5 * time.Second}, nil)
 				<-time.After(6 * time.Minute)
-				rows, err := w.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+				rows, err := executions.On(w.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 				require.NoError(t, err)
 				var dues []string
 				control := w.DB(t, w.Control)

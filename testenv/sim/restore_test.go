@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -345,7 +346,7 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 
 		// Each row of the ledger is of a run of the original.
 		runs := map[string]bool{}
-		list, err := b.w.Store.Runs(t.Context(), controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{})
+		list, err := executions.On(b.w.Store).List(t.Context(), executions.Query{System: true}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		for _, e := range list {
 			runs[e.ID.String()] = true

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -209,9 +210,9 @@ func (f *fixture) succeeds(t *testing.T, job string, limit time.Duration) {
 	t.Helper()
 	id, err := f.store.StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
-	var rows []controldb.Execution
+	var rows []executions.Execution
 	eventually(t, limit, "the run of "+job+" has ended", func() bool {
-		rows, err = f.store.Executions(t.Context(), id)
+		rows, err = executions.On(f.store).Rows(t.Context(), id)
 		require.NoError(t, err)
 		return len(rows) > 0 && !rows[0].Active
 	}, func() string { return fmt.Sprintf("the run is %v", rows) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -79,12 +80,12 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 	month := monthOf(r.Query("month"), r.Now, zone)
 	end := month.AddDate(0, 1, 0)
 	var (
-		runs  []controldb.Run
+		runs  []executions.Run
 		skips []controldb.ScheduleSkip
 		err   error
 	)
 	if month.Before(r.Now) {
-		if runs, err = r.Store.ScheduleRuns(ctx, d.ID, month, end, pastRows); err != nil {
+		if runs, err = executions.On(r.Store).OfSchedule(ctx, d.ID, month, end, pastRows); err != nil {
 			return err
 		}
 		if skips, err = r.Store.SkipsOfSchedule(ctx, d.ID, month, end, pastRows); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
 	declared "github.com/jobagent/jobagent/jobs/parameters"
@@ -93,7 +94,7 @@ func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) (
 	for _, j := range list {
 		names = append(names, j.Name)
 	}
-	latest, err := r.Store.LatestRuns(ctx, names, stripCells)
+	latest, err := executions.On(r.Store).Latest(ctx, names, stripCells)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func readJob(ctx context.Context, r *page.Request) (jobData, error) {
 	if data.Parameters, err = declared.ParseDeclarations(job.Parameters); err != nil {
 		return data, err
 	}
-	latest, err := r.Store.LatestRuns(ctx, []string{job.Name}, chartRuns)
+	latest, err := executions.On(r.Store).Latest(ctx, []string{job.Name}, chartRuns)
 	if err != nil {
 		return data, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -193,7 +194,7 @@ func (s *rolloutShow) follow(ctx context.Context, id uuid.UUID, until rollouts.S
 	defer tick.Stop()
 	last := ""
 	for {
-		all, err := rollouts.On(s.server.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[controldb.RunKey]{Top: 2})
+		all, err := rollouts.On(s.server.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[executions.Key]{Top: 2})
 		if err != nil {
 			return err
 		}

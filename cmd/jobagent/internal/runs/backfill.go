@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -32,7 +33,7 @@ const BackfillWaitHelp = `With --wait, the command waits for the end of all runs
 func WatchBackfill(ctx context.Context, p *output.Printer, store *controldb.Store, id controldb.BackfillID, most int, w Wait) error {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	b := &backfill{follower: follower{store: store, screen: newScreen(ctx, p)}, store: store, id: id, most: most}
+	b := &backfill{follower: follower{store: executions.On(store), screen: newScreen(ctx, p)}, store: store, id: id, most: most}
 	err := b.wait(waiting, b.read)
 	switch {
 	case err != nil && waiting.Err() != nil:

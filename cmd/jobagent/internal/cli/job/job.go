@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -373,7 +374,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return "", 0, err
 				}
-				n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: job.Name}, countedRuns)
+				n, err := executions.On(store).Count(cmd.Context(), executions.HistoryFilter{JobName: job.Name}, countedRuns)
 				return fmt.Sprintf("This deletes the job %s with its steps, its schedules and %s of its history",
 					job.Name, wording.CountUpTo(n, countedRuns, "run")), 0, err
 			})
@@ -561,7 +562,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 	if err != nil {
 		return nil, "", err
 	}
-	active, err := store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+	active, err := executions.On(store).List(ctx, executions.Query{JobName: job.Name, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -573,7 +574,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 
 // runToStop is runsToStop for the ID of a run.
 func runToStop(ctx context.Context, store *controldb.Store, id uuid.UUID) (ids []uuid.UUID, nothing string, err error) {
-	run, err := store.Run(ctx, id)
+	run, err := executions.On(store).Get(ctx, id)
 	switch {
 	case errors.Is(err, dberror.ErrExecutionNotFound), err == nil && run.Active: // the procedure refuses an unknown run
 		return []uuid.UUID{id}, "", nil

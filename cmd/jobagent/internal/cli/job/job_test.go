@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,7 +57,7 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	ids, _, err = runsToStop(t.Context(), server.Store, run.String())
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{run}, ids)
-	n, err := server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Active: true}, 5)
+	n, err := executions.On(server.Store).Count(t.Context(), executions.HistoryFilter{JobName: name, Active: true}, 5)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 
@@ -77,10 +78,10 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ids)
 	require.Equal(t, agentless, nothing)
-	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Now().Add(time.Hour)}, 5)
+	n, err = executions.On(server.Store).Count(t.Context(), executions.HistoryFilter{JobName: name, Before: time.Now().Add(time.Hour)}, 5)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Unix(0, 0)}, 5)
+	n, err = executions.On(server.Store).Count(t.Context(), executions.HistoryFilter{JobName: name, Before: time.Unix(0, 0)}, 5)
 	require.NoError(t, err)
 	require.Zero(t, n)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -172,7 +173,7 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	var lastRun time.Time
 	if s.LastExecution != uuid.Nil {
 		e.LastRun = &output.ScheduleRun{ID: s.LastExecution.String(), Lifecycle: s.LastLifecycle}
-		run, err := store.Run(ctx, s.LastExecution)
+		run, err := executions.On(store).Get(ctx, s.LastExecution)
 		if err != nil && !errors.Is(err, dberror.ErrExecutionNotFound) { // the run may have been purged
 			return err
 		}
