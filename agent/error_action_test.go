@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -30,9 +31,9 @@ func (f *actionFixture) addErrorAction(t *testing.T, job string, options ...func
 }
 
 // schedule returns the only schedule of a job.
-func (f *actionFixture) schedule(t *testing.T, job string) controldb.Schedule {
+func (f *actionFixture) schedule(t *testing.T, job string) timetable.Schedule {
 	t.Helper()
-	list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
+	list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: job})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	return list[0]

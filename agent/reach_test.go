@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -44,7 +45,7 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		}
 		<-time.After(3*time.Minute + 30*time.Second)
 		for job, want := range map[string]bool{"gone": false, "wrong": true, "unresolved": false} {
-			list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
+			list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: job})
 			require.NoError(t, err)
 			require.Equal(t, want, list[0].Enabled, "%s: %s", job, list[0].Reason)
 			require.Equal(t, "Failed", list[0].LastLifecycle, job)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -67,54 +68,54 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.Equal(t, "Retry", steps[0].OnUnknownOutcome)
 
 		for i, name := range []string{"s1", "s2", "s3"} {
-			_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new(fmt.Sprintf("%d 2 * * *", i)), Enabled: ptr(true)})
+			_, err := timetable.On(c.Store).Add(ctx, timetable.Spec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new(fmt.Sprintf("%d 2 * * *", i)), Enabled: ptr(true)})
 			require.NoError(t, err)
 		}
 		c.validate(t, term, time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC))
-		require.NoError(t, c.PauseSchedule(ctx, "j", "s2", true, "a note"))
+		require.NoError(t, timetable.On(c.Store).Pause(ctx, "j", "s2", true, "a note"))
 		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
-		scheduleName := func(s controldb.Schedule) string { return s.JobName + "/" + s.Name }
+		scheduleName := func(s timetable.Schedule) string { return s.JobName + "/" + s.Name }
 		for name, test := range map[string]struct {
-			search controldb.ScheduleSearch
-			after  *controldb.ScheduleKey
+			search timetable.Search
+			after  *timetable.Key
 			want   []string
 		}{
-			"all":       {controldb.ScheduleSearch{}, nil, []string{"j/s1", "j/s2", "j/s3"}},
-			"behind":    {controldb.ScheduleSearch{}, &controldb.ScheduleKey{JobName: "j", Name: "s1"}, []string{"j/s2", "j/s3"}},
-			"active":    {controldb.ScheduleSearch{State: controldb.SchedulesActive}, nil, []string{"j/s1", "j/s3"}},
-			"paused":    {controldb.ScheduleSearch{State: controldb.SchedulesPaused}, nil, []string{"j/s2"}},
-			"faulted":   {controldb.ScheduleSearch{State: controldb.SchedulesFaulted}, nil, []string{}},
-			"completed": {controldb.ScheduleSearch{State: controldb.SchedulesCompleted}, nil, []string{}},
-			"disabled":  {controldb.ScheduleSearch{State: controldb.SchedulesDisabled}, nil, []string{}},
-			"search":    {controldb.ScheduleSearch{Search: "S3"}, nil, []string{"j/s3"}},
-			"job":       {controldb.ScheduleSearch{JobName: "k's [50_]"}, nil, []string{}},
-			"soon":      {controldb.ScheduleSearch{State: controldb.SchedulesDue, DueBefore: time.Now()}, nil, []string{}},
+			"all":       {timetable.Search{}, nil, []string{"j/s1", "j/s2", "j/s3"}},
+			"behind":    {timetable.Search{}, &timetable.Key{JobName: "j", Name: "s1"}, []string{"j/s2", "j/s3"}},
+			"active":    {timetable.Search{State: timetable.Active}, nil, []string{"j/s1", "j/s3"}},
+			"paused":    {timetable.Search{State: timetable.Paused}, nil, []string{"j/s2"}},
+			"faulted":   {timetable.Search{State: timetable.Faulted}, nil, []string{}},
+			"completed": {timetable.Search{State: timetable.Completed}, nil, []string{}},
+			"disabled":  {timetable.Search{State: timetable.Disabled}, nil, []string{}},
+			"search":    {timetable.Search{Search: "S3"}, nil, []string{"j/s3"}},
+			"job":       {timetable.Search{JobName: "k's [50_]"}, nil, []string{}},
+			"soon":      {timetable.Search{State: timetable.Due, DueBefore: time.Now()}, nil, []string{}},
 		} {
-			list, err := c.FindSchedules(ctx, test.search, controldb.Page[controldb.ScheduleKey]{After: test.after, Top: 9})
+			list, err := timetable.On(c.Store).Find(ctx, test.search, controldb.Page[timetable.Key]{After: test.after, Top: 9})
 			require.NoError(t, err, name)
 			require.Equal(t, test.want, names(list, scheduleName), name)
 		}
-		page := func(p controldb.Page[controldb.ScheduleKey]) ([]controldb.Schedule, error) {
-			return c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, p)
+		page := func(p controldb.Page[timetable.Key]) ([]timetable.Schedule, error) {
+			return timetable.On(c.Store).Find(ctx, timetable.Search{State: timetable.Due}, p)
 		}
-		due, key, err := controldb.ReadPage(nil, 1, page, controldb.Schedule.Key)
+		due, key, err := controldb.ReadPage(nil, 1, page, timetable.Schedule.Key)
 		require.NoError(t, err)
 		require.Len(t, due, 1)
-		next, end, err := controldb.ReadPage(key, 1, page, controldb.Schedule.Key)
+		next, end, err := controldb.ReadPage(key, 1, page, timetable.Schedule.Key)
 		require.NoError(t, err)
 		require.Nil(t, end)
 		require.Len(t, next, 1)
 		require.NotEqual(t, due[0].Name, next[0].Name)
 		require.Equal(t, "At 02:00 every day, Europe/Berlin", due[0].Describe().Text)
 
-		sums, err := c.SchedulesOfJobs(ctx, []string{"j"})
+		sums, err := timetable.On(c.Store).OfJobs(ctx, []string{"j"})
 		require.NoError(t, err)
-		require.Equal(t, []controldb.JobSchedules{{JobName: "j", Active: 2, Paused: 1, Defined: 3, NextDue: due[0].NextDue}}, sums)
+		require.Equal(t, []timetable.JobSchedules{{JobName: "j", Active: 2, Paused: 1, Defined: 3, NextDue: due[0].NextDue}}, sums)
 		from, to := time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, 1, 0)
 		fired, err := executions.On(c.Store).OfSchedule(ctx, due[0].ID, from, to, 10)
 		require.NoError(t, err)
 		require.Empty(t, fired)
-		skips, err := c.SkipsOfSchedule(ctx, due[0].ID, from, to, 10)
+		skips, err := timetable.On(c.Store).SkipsOf(ctx, due[0].ID, from, to, 10)
 		require.NoError(t, err)
 		require.Empty(t, skips)
 
@@ -132,7 +133,9 @@ func TestReadsOfDefinitions(t *testing.T) {
 					all = append(all, "j/s1", "j/s2", "j/s3")
 				}
 			}
-			require.Equal(t, all, names(d.Schedules, scheduleName))
+			defined, err := timetable.On(c.Store).Defined(ctx, read.jobs)
+			require.NoError(t, err)
+			require.Equal(t, all, names(defined, scheduleName))
 			require.NotEmpty(t, d.Groups)
 		}
 		n, err := executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobName: "j"}, 1)

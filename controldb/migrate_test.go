@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -362,7 +363,7 @@ func TestMigrateParameters(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, none)
 
-		require.NoError(t, c.UpdateSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
+		require.NoError(t, timetable.On(c.Store).Update(t.Context(), timetable.Spec{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
 		require.JSONEq(t, `{"a": 1}`, c.schedule(t, "j", "s").Parameters)
 		c.pass(t, term)
 		job, err := c.JobDetail(t.Context(), "j")

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -327,7 +328,7 @@ func TestRandomRollOuts(t *testing.T) {
 			steps := rapid.IntRange(1, 2).Draw(rt, "steps")
 			if number == 1 {
 				c.job(t, "p", once)
-				require.NoError(t, c.AddCalendar(t.Context(), "always", `{"startTime": "2020-01-01T00:00:00", "rrule": "FREQ=DAILY", "duration": "PT24H"}`))
+				require.NoError(t, timetable.On(c.Store).AddCalendar(t.Context(), "always", `{"startTime": "2020-01-01T00:00:00", "rrule": "FREQ=DAILY", "duration": "PT24H"}`))
 			}
 			start, err := c.StartTerm(t.Context(), agent, time.Hour)
 			require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 // uncutTexts are the texts with a length that need no check, with the reason.
@@ -112,7 +113,7 @@ func TestLongNamesAddressNothing(t *testing.T) {
 		for label, err := range map[string]error{
 			"delete job":          c.DeleteJob(ctx, name+"y", true),
 			"delete target group": c.DeleteTargetGroup(ctx, name+strings.Repeat("y", 372)),
-			"delete calendar":     c.DeleteCalendar(ctx, name+" "),
+			"delete calendar":     timetable.On(c.Store).DeleteCalendar(ctx, name+" "),
 		} {
 			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), label)
 			require.Equal(t, int32(50097), dberror.NumberOf(err), "%s: %v", label, err)

@@ -36,7 +36,7 @@ func PutObject[T any](ctx context.Context, conn *call.Conn, op string, c *call.C
 
 // SetJob creates a job, or replaces an existing one: a nil field gets its default.
 func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put[JobDetail], error) {
-	c := given(call.New("jobs.sp_set_job").In("job_name", spec.Name), model.JobFields, &spec)
+	c := call.Given(call.New("jobs.sp_set_job").In("job_name", spec.Name), model.JobFields, &spec)
 	return PutObject[JobDetail](ctx, s.conn, "set job", c, ifMatch, jobDetailQuery, spec.Name)
 }
 

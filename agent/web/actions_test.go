@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -380,12 +381,12 @@ func TestSchedules(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1")
-	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "a/b .c", Kind: new("cron5"), Spec: new(`"0 3 * * *"`)})
+	_, err := timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: name, Name: "a/b .c", Kind: new("cron5"), Spec: new(`"0 3 * * *"`)})
 	require.NoError(t, err)
 	b := as(t, f, "operator")
 	at := base + "/schedules/" + segment(name) + "/" + segment("a/b .c")
-	read := func() controldb.Schedule {
-		list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: name, NamedOnly: true})
+	read := func() timetable.Schedule {
+		list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: name, NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		return list[0]
@@ -423,7 +424,7 @@ func TestSchedules(t *testing.T) {
 		a = b.post(path, form)
 		require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
 	}
-	list, err := f.Store.Backfills(t.Context(), name, nil, 10)
+	list, err := timetable.On(f.Store).Backfills(t.Context(), name, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	for field, want := range map[string]string{"from": "Invalid instant", "to": "Invalid instant"} {

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -210,7 +211,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"spec", `{"timeZone": "Mars"}`, "spec", "Mars"}},
 			shown: []string{"EXECUTE jobs.sp_update_calendar"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.Calendars(t.Context(), "form holidays")
+				list, err := timetable.On(f.Store).Calendars(t.Context(), "form holidays")
 				require.NoError(t, err)
 				require.Contains(t, list[0].Spec, "2026-12-25")
 			},
@@ -268,7 +269,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"schedule.text", "* *", "schedule.text", "field"}},
 			shown: []string{"EXECUTE jobs.sp_update_schedule", "jobagent schedule update formed nightly '--cron5=0 3 * * *' --enabled=false", "enabled: false"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "formed", NamedOnly: true})
+				list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: "formed", NamedOnly: true})
 				require.NoError(t, err)
 				require.Len(t, list, 1)
 				require.Equal(t, "0 3 * * *", list[0].Spec)
@@ -403,11 +404,11 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	name := "g " + t.Name()
 	_, err := f.Store.SetTargetGroup(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
 	require.NoError(t, err)
-	require.NoError(t, f.Store.AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
+	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
 	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), name, alerting.AlertScheduleFaulted, alerting.Change{}))
 	require.NoError(t, alerting.On(f.Store).AddChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
-	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
+	_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
 	require.NoError(t, err)
 	ann, bob := as(t, f, "author"), as(t, f, "admin")
 	tight := func(text string) string { return strings.Join(strings.Fields(text), "") }
@@ -433,13 +434,13 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 		}
 		require.Equal(t, tight(c.his), tight(bob.edit(path).Get(c.field)), "%s: nothing was saved", c.path)
 		// Somebody else's change of something else is not named.
-		_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "other", Kind: new("cron5"), Spec: new("0 2 * * *")})
+		_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "other", Kind: new("cron5"), Spec: new("0 2 * * *")})
 		require.NoError(t, err)
 		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "other", Max: 5}))
 		if c.field != "schedule.text" {
 			require.Contains(t, shortly(ann.press(path, "preview", form)), "admin-token", c.path)
 		}
-		require.NoError(t, f.Store.DeleteSchedule(t.Context(), job, "other"))
+		require.NoError(t, timetable.On(f.Store).Delete(t.Context(), job, "other"))
 		// She has seen the difference, and saves.
 		again := filled(ann.press(path, "save", form).Body)
 		require.Equal(t, http.StatusSeeOther, ann.press(path, "save", again).Status, c.path)
@@ -456,7 +457,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 
 	// What is gone meanwhile is told, and a name that was taken.
 	form := ann.edit(schedule, "catch_up", "last")
-	require.NoError(t, f.Store.DeleteSchedule(t.Context(), job, "s"))
+	require.NoError(t, timetable.On(f.Store).Delete(t.Context(), job, "s"))
 	require.Equal(t, http.StatusNotFound, ann.press(schedule, "save", form).Status)
 	form = ann.edit(base+"/new/group", "name", name+" 2")
 	_, err = f.Store.SetTargetGroup(t.Context(), name+" 2", nil, nil)

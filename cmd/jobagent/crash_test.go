@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -263,7 +264,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	}
 	c.addJob(store, oftenScheduled, attempts, seconds, sim.WriteLedger)
 	all, bufferOne := "all", "BufferOne"
-	_, err := store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+	_, err := timetable.On(store).Add(t.Context(), timetable.Spec{
 		JobName: oftenScheduled, Name: oftenScheduled, Kind: new("cron6"), Spec: new(fmt.Sprintf("*/%d * * * * *", c.often/time.Second)), CatchUp: &all,
 		Overlap: &bufferOne,
 	})
@@ -532,7 +533,7 @@ func (c *crash) endSchedules(store *controldb.Store) {
 		return store.UpdateJob(c.t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled}) == nil
 	})
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
-		return store.EnableSchedule(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil
+		return timetable.On(store).Enable(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil
 	})
 }
 

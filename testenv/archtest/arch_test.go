@@ -92,9 +92,9 @@ var allowed = map[string][]string{
 	"controldb/account":    {"controldb", "controldb/dberror", "controldb/installed", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/alerting":   {"controldb", "controldb/internal/call", "controldb/secrets", "jobs/model", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/callbacks":  {"controldb", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
-	"controldb/definition": {"controldb", "controldb/alerting", "controldb/holds", "controldb/triggers", "jobs/manifest", "jobs/model", "targets", "github.com/google/uuid"},
+	"controldb/definition": {"controldb", "controldb/alerting", "controldb/holds", "controldb/timetable", "controldb/triggers", "jobs/manifest", "jobs/model", "targets", "github.com/google/uuid"},
 	"controldb/deploy":     {"controldb", "controldb/dberror", "controldb/doctor", "controldb/installed", "controldb/internal/call", "jobs/tsql", "sql", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "golang.org/x/mod/semver"},
-	"controldb/doctor":     {"controldb", "controldb/dberror", "controldb/holds", "controldb/identity", "controldb/installed", "controldb/internal/call", "controldb/summary", "jobs/schedule", "jobs/tsql", "sql", "github.com/jmoiron/sqlx/..."},
+	"controldb/doctor":     {"controldb", "controldb/dberror", "controldb/holds", "controldb/identity", "controldb/installed", "controldb/internal/call", "controldb/summary", "controldb/timetable", "jobs/schedule", "jobs/tsql", "sql", "github.com/jmoiron/sqlx/..."},
 	"controldb/drifts":     {"controldb", "controldb/dberror", "controldb/internal/call", "targets", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/executions": {"controldb", "controldb/dberror", "controldb/internal/call", "jobs", "targets", "github.com/google/uuid", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/holds":      {"controldb", "controldb/dberror", "controldb/internal/call", "github.com/google/uuid"},
@@ -107,6 +107,7 @@ var allowed = map[string][]string{
 	"controldb/scheduler":  {"controldb", "controldb/dberror", "controldb/executions", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/secrets":    {"controldb", "controldb/dberror", "controldb/internal/call", "jobs/secret", "github.com/google/uuid", "github.com/jmoiron/sqlx/..."},
 	"controldb/summary":    {"controldb", "controldb/account", "controldb/executions", "controldb/internal/call", "jobs", "github.com/google/uuid"},
+	"controldb/timetable":  {"controldb", "controldb/dberror", "controldb/internal/call", "jobs", "jobs/model", "jobs/schedule", "github.com/google/uuid"},
 	"controldb/triggers":   {"controldb", "controldb/dberror", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	// Openings, the protocol of agents, and what more than one room of callers uses.
 	"controldb": {"controldb/dberror", "controldb/internal/call", "jobs/...", "sql", "targets", "targets/mssql", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
@@ -132,16 +133,16 @@ var allowed = map[string][]string{
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/startcheck":      {"controldb", "jobs/...", "targets/mssql"},
-	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/alerting", "controldb/callbacks", "controldb/dberror", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/questions", "controldb/rollouts", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
-	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/executions", "controldb/summary", "jobs/...", "github.com/google/uuid"},
-	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/caller", "controldb/dberror", "controldb/holds", "controldb/summary", "jobs/...", "github.com/google/uuid"},
+	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/alerting", "controldb/callbacks", "controldb/dberror", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/questions", "controldb/rollouts", "controldb/timetable", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
+	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/executions", "controldb/summary", "controldb/timetable", "jobs/...", "github.com/google/uuid"},
+	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/account", "controldb/alerting", "controldb/caller", "controldb/dberror", "controldb/holds", "controldb/summary", "controldb/timetable", "jobs/...", "github.com/google/uuid"},
 	"agent/web/rollouts":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/executions", "controldb/rollouts", "jobs", "github.com/google/uuid"},
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/executions", "controldb/triggers", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/callbacks", "controldb/dberror", "controldb/executions", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "controldb/dberror", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/summary", "jobs", "github.com/google/uuid"},
 	"agent/web/drift":       {"agent/rest", "agent/web/page", "controldb", "controldb/drifts", "controldb/executions", "jobs/action"},
 	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/dberror", "controldb/definition", "controldb/message", "jobs/..."},
-	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/definition", "controldb/executions", "controldb/triggers", "jobs/...", "targets", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
+	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "controldb/definition", "controldb/executions", "controldb/timetable", "controldb/triggers", "jobs/...", "targets", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "controldb/dberror", "controldb/measure", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
 	"agent/telemetry/tracing": {"controldb", "controldb/measure", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/semconv/...", "go.opentelemetry.io/otel/trace/...", "go.uber.org/zap/..."},
@@ -170,7 +171,7 @@ var allowed = map[string][]string{
 	commandRoom + "exit":     {commandRoom + "output", "controldb/dberror", "controldb/deploy", "controldb/doctor"},
 	commandRoom + "command":  {"controldb/dberror", "controldb/message", "jobs/action", "jobs/bounded", "jobs/drift", "jobs/manifest", "jobs/model", "jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
-	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "controldb/dberror", "controldb/executions", "controldb/triggers", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
+	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "controldb/dberror", "controldb/executions", "controldb/timetable", "controldb/triggers", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
 	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
@@ -178,7 +179,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
-		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "controldb/dberror", "controldb/executions", "controldb/rollouts", "controldb/triggers", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
+		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "controldb/dberror", "controldb/executions", "controldb/rollouts", "controldb/timetable", "controldb/triggers", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
 	// The databases that a command line names for a question.
 	commandRoom + "databases": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "jobs/wording", "targets", "targets/mssql", "targets/question", "github.com/spf13/pflag"},
@@ -191,7 +192,7 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/account", "controldb/alerting", "controldb/callbacks", "controldb/caller", "controldb/dberror", "controldb/definition", "controldb/deploy", "controldb/doctor", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/identity", "controldb/installed", "controldb/measure", "controldb/questions", "controldb/rollouts", "controldb/secrets", "controldb/summary", "controldb/triggers", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/account", "controldb/alerting", "controldb/callbacks", "controldb/caller", "controldb/dberror", "controldb/definition", "controldb/deploy", "controldb/doctor", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/identity", "controldb/installed", "controldb/measure", "controldb/questions", "controldb/rollouts", "controldb/secrets", "controldb/summary", "controldb/timetable", "controldb/triggers", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.uber.org/zap/...", "charm.land/...", "github.com/agnivade/levenshtein",
 	},
 	commandRoom + "demo": {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -298,7 +299,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
-	require.NoError(t, store.AddCalendar(t.Context(), "always", `{"dates": ["1999-12-31/2009-12-31"]}`))
+	require.NoError(t, timetable.On(store).AddCalendar(t.Context(), "always", `{"dates": ["1999-12-31/2009-12-31"]}`))
 	_, err = env.DB(t, control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout N'rolled out', N'{"waves": [
 {"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1, "window": "always"}], "strict": true, "preflight": "leave_out"}'`)
 	require.NoError(t, err)

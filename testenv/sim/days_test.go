@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -191,7 +192,7 @@ func (s *simulation) event() {
 		}
 	case 12:
 		name = "change calendar"
-		require.NoError(s.t, s.Store.UpdateCalendar(s.t.Context(), halfHours, windowsOf("00:03:00", 30, 10+s.pick(19))))
+		require.NoError(s.t, timetable.On(s.Store).UpdateCalendar(s.t.Context(), halfHours, windowsOf("00:03:00", 30, 10+s.pick(19))))
 	case 13:
 		name = "start without regard to windows"
 		_, err := s.Store.Start(s.t.Context(), controldb.StartRequest{Job: scheduled[s.pick(len(scheduled))].name, IgnoreWindows: true})
@@ -245,8 +246,8 @@ func TestDays(t *testing.T) {
 		}
 		// One database has a window of 25 minutes twice an hour, another one blackouts. The
 		// invariant checks find attempts outside.
-		require.NoError(t, s.Store.AddCalendar(t.Context(), halfHours, windowsOf("00:03:00", 30, 25)))
-		require.NoError(t, s.Store.AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
+		require.NoError(t, timetable.On(s.Store).AddCalendar(t.Context(), halfHours, windowsOf("00:03:00", 30, 25)))
+		require.NoError(t, timetable.On(s.Store).AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
 		_, err := s.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
 		require.NoError(t, err)
 		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours}))

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -25,7 +26,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				w := NewWorld(t, 1)
 				w.AddJob(t, "j", []string{WriteLedger})
 				all, side := "all", "AllowAll"
-				_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+				_, err := timetable.On(w.Store).Add(t.Context(), timetable.Spec{
 					JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("*/10 * * * *"), CatchUp: &all, Overlap: &side,
 				})
 				require.NoError(t, err)
@@ -61,7 +62,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				}
 				require.ElementsMatch(t, []string{"00:00", "00:10", "00:20", "00:30", "00:40", "00:50"}[:len(dues)], dues)
 				require.GreaterOrEqual(t, len(dues), 5)
-				skips, err := w.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: "j"})
+				skips, err := timetable.On(w.Store).Skips(t.Context(), timetable.SkipFilter{JobName: "j"})
 				require.NoError(t, err)
 				require.Empty(t, skips)
 				w.Check(t, true)

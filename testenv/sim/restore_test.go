@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -91,7 +92,7 @@ func everyMinute(t *testing.T, w *World) {
 	t.Helper()
 	w.AddJob(t, "j", []string{WriteLedger})
 	all, buffer := "All", "BufferAll"
-	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), CatchUp: &all, Overlap: &buffer})
+	_, err := timetable.On(w.Store).Add(t.Context(), timetable.Spec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), CatchUp: &all, Overlap: &buffer})
 	require.NoError(t, err)
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -251,7 +252,7 @@ func manySchedules(t *testing.T, f *fixture) {
 	for i := range f.size.schedules {
 		job := fmt.Sprintf("job %02d", i)
 		f.job(t, job, "SELECT 1;", "one")
-		_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
+		_, err := timetable.On(f.store).Add(t.Context(), timetable.Spec{JobName: job, Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
 		require.NoError(t, err)
 	}
 	for range 3 {
@@ -391,9 +392,9 @@ func openTransaction(t *testing.T, f *fixture) {
 	f.group(t, "one", f.env.CreateDatabase(t, "target"))
 	f.job(t, "held", "SELECT 1;", "one")
 	f.job(t, "other", "SELECT 1;", "one")
-	_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "held", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
+	_, err := timetable.On(f.store).Add(t.Context(), timetable.Spec{JobName: "held", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
 	require.NoError(t, err)
-	_, err = f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "other", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
+	_, err = timetable.On(f.store).Add(t.Context(), timetable.Spec{JobName: "other", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
 	require.NoError(t, err)
 	for range 2 {
 		f.startAgent(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -306,7 +307,7 @@ func TestCase018Pages(t *testing.T) {
 	require.Equal(t, 0.0, a.ok(200, "GET", runs, nil)["total"])
 
 	eventually(t, "the agent has read the schedule", func() bool {
-		_, err := a.f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		_, err := timetable.On(a.f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "case018", Name: id, From: from, To: until, Overlap: "AllowAll",
 		})
 		return err == nil

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
 	declared "github.com/jobagent/jobagent/jobs/parameters"
@@ -33,7 +34,7 @@ type jobRow struct {
 	Strip     template.HTML
 	Last      *run
 	LastHref  string
-	Schedules controldb.JobSchedules
+	Schedules timetable.JobSchedules
 }
 
 // jobsData is the data of the list of jobs.
@@ -98,11 +99,11 @@ func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) (
 	if err != nil {
 		return nil, err
 	}
-	sums, err := r.Store.SchedulesOfJobs(ctx, names)
+	sums, err := timetable.On(r.Store).OfJobs(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	runs, schedules := map[string][]run{}, map[string]controldb.JobSchedules{}
+	runs, schedules := map[string][]run{}, map[string]timetable.JobSchedules{}
 	for _, l := range latest {
 		runs[l.JobName] = append(runs[l.JobName], run{ID: l.ID.String(), Lifecycle: l.Lifecycle, Active: l.Active, Created: l.CreateTime, Started: l.StartTime, Ended: l.EndTime})
 	}
@@ -326,7 +327,7 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 
 // schedulesOf returns the schedules of a job that somebody has defined.
 func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRow, error) {
-	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, DefinedOnly: true, Limit: 200})
+	list, err := timetable.On(r.Store).List(ctx, timetable.Filter{JobName: job, DefinedOnly: true, Limit: 200})
 	if err != nil {
 		return nil, err
 	}

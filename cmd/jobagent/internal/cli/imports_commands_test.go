@@ -11,8 +11,8 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -65,7 +65,7 @@ func TestImportedCommandsRun(t *testing.T) {
 		require.Contains(t, messages, want.message, job)
 	}
 	for job, enabled := range map[string]bool{"sqlcmd": true, "dump.sh": false, "pod": false, "run.sh": false} {
-		list, err := server.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, NamedOnly: true})
+		list, err := timetable.On(server.Store).List(ctx, timetable.Filter{JobName: job, NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, enabled, list[0].Enabled, job)

@@ -18,9 +18,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -313,20 +313,20 @@ func TestVerdict(t *testing.T) {
 // What --wait makes of a backfill that has ended.
 func TestBackfillVerdict(t *testing.T) {
 	for _, c := range []struct {
-		state controldb.BackfillWatch
+		state timetable.BackfillWatch
 		allow bool
 		idle  int
 		code  int
 		want  string
 	}{
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, code: exit.CodeRunFailed, want: "no target ran in 2 of 3 runs of backfill 7"},
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, allow: true},
-		{state: controldb.BackfillWatch{State: "Completed", Skipped: 2, Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3, jobs.Failed: 1}}, code: exit.CodeRunFailed, want: "1 of 4 runs of backfill 7 did not succeed"},
-		{state: controldb.BackfillWatch{State: "Faulted", Reason: "no more"}, code: exit.CodeRunFailed, want: "backfill 7 ended as Faulted: no more"},
-		{state: controldb.BackfillWatch{State: "Completed"}, code: exit.CodeRunFailed, want: "started no run"},
-		{state: controldb.BackfillWatch{State: "Completed"}, allow: true},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, code: exit.CodeRunFailed, want: "no target ran in 2 of 3 runs of backfill 7"},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, allow: true},
+		{state: timetable.BackfillWatch{State: "Completed", Skipped: 2, Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3, jobs.Failed: 1}}, code: exit.CodeRunFailed, want: "1 of 4 runs of backfill 7 did not succeed"},
+		{state: timetable.BackfillWatch{State: "Faulted", Reason: "no more"}, code: exit.CodeRunFailed, want: "backfill 7 ended as Faulted: no more"},
+		{state: timetable.BackfillWatch{State: "Completed"}, code: exit.CodeRunFailed, want: "started no run"},
+		{state: timetable.BackfillWatch{State: "Completed"}, allow: true},
 	} {
 		b := &backfill{id: 7}
 		b.news.backfill = c.state

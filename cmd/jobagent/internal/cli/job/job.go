@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -97,7 +98,7 @@ func hasOwnSchedule(j output.Job) bool {
 
 // inWords describes the schedule of the job's own definition.
 func inWords(j output.Job) string {
-	s := controldb.Schedule{IntervalType: j.IntervalType, IntervalCount: j.IntervalCount, Start: j.Start, End: j.End}
+	s := timetable.Schedule{IntervalType: j.IntervalType, IntervalCount: j.IntervalCount, Start: j.Start, End: j.End}
 	return s.Describe().Text
 }
 
@@ -352,7 +353,7 @@ started, and named schedules (jobagent schedule ` + use + `), do not depend on i
 
 // warnOfNamedSchedules says which schedules of a job go on although its own one was disabled.
 func warnOfNamedSchedules(ctx context.Context, p *output.Printer, store *controldb.Store, job string) error {
-	sums, err := store.SchedulesOfJobs(ctx, []string{job})
+	sums, err := timetable.On(store).OfJobs(ctx, []string{job})
 	if err != nil || len(sums) == 0 || sums[0].Active == 0 {
 		return err
 	}
