@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -104,53 +103,4 @@ func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targe
 func (s *Store) DeleteTargetGroupIf(ctx context.Context, name string, ifMatch *int64) error {
 	c := call.New("jobs.sp_delete_target_group").In("target_group_name", name)
 	return s.conn.Exec(ctx, "delete target group", call.Opt(c, "if_match", ifMatch))
-}
-
-// Credential is a row of the view jobs.credentials.
-type Credential struct {
-	Name        string    `db:"credential_name"`
-	Username    string    `db:"username"`
-	CreatedTime time.Time `db:"created_time"`
-	UpdatedTime time.Time `db:"updated_time"`
-	UpdatedBy   string    `db:"updated_by"`
-	// SecretVersion is the version of the sealed password.
-	SecretVersion int   `db:"secret_version"`
-	Revision      int64 `db:"revision"`
-}
-
-// SetCredential stores a credential. sealed is the password, sealed by SealSecret as the next
-// version of the secret of this name and the owner [secret.OwnerCredential]; empty means that the
-// stored password stays.
-func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put[Credential], error) {
-	c := call.New("jobs.sp_set_credential").In("credential_name", name).In("username", username).OptText("sealed", sealed)
-	return PutObject[Credential](ctx, s.conn, "set credential", c, ifMatch, credentialQuery, name)
-}
-
-// DeleteCredential deletes a stored credential. It returns [dberror.ErrCredentialNotFound] when
-// there is none of this name.
-func (s *Store) DeleteCredential(ctx context.Context, name string, ifMatch *int64) error {
-	c := call.New("jobs.sp_delete_credential").In("credential_name", name)
-	return s.conn.Exec(ctx, "delete credential", call.Opt(c, "if_match", ifMatch))
-}
-
-// PrivateEndpoint is a row of the view jobs.private_endpoints.
-type PrivateEndpoint struct {
-	Name       string `db:"private_endpoint_name"`
-	EndpointID string `db:"private_endpoint_id"`
-	// Target is the resource id of the target's server.
-	Target   string `db:"target_server_resource_id"`
-	Revision int64  `db:"revision"`
-}
-
-// SetPrivateEndpoint stores a private endpoint, which has no effect.
-func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put[PrivateEndpoint], error) {
-	c := call.New("jobs.sp_set_private_endpoint").In("private_endpoint_name", name).In("target_server_resource_id", target)
-	return PutObject[PrivateEndpoint](ctx, s.conn, "set private endpoint", c, ifMatch, endpointQuery, name)
-}
-
-// DeletePrivateEndpoint deletes a private endpoint. It returns [dberror.ErrEndpointNotFound] when
-// there is none of this name.
-func (s *Store) DeletePrivateEndpoint(ctx context.Context, name string, ifMatch *int64) error {
-	c := call.New("jobs.sp_delete_private_endpoint").In("private_endpoint_name", name)
-	return s.conn.Exec(ctx, "delete private endpoint", call.Opt(c, "if_match", ifMatch))
 }

@@ -89,6 +89,7 @@ var allowed = map[string][]string{
 	// The connections and the calls. Only packages below controldb can import it.
 	"controldb/internal/call": {"controldb/caller", "controldb/dberror", "jobs/model", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The rooms of controldb, each with the calls for one kind of caller.
+	"controldb/access":     {"controldb", "controldb/dberror", "controldb/internal/call"},
 	"controldb/account":    {"controldb", "controldb/dberror", "controldb/installed", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/alerting":   {"controldb", "controldb/internal/call", "controldb/secrets", "jobs/model", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
 	"controldb/callbacks":  {"controldb", "controldb/internal/call", "github.com/google/uuid", "github.com/microsoft/go-mssqldb/..."},
@@ -119,7 +120,7 @@ var allowed = map[string][]string{
 	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
 	"agent/accounts":             {"controldb", "controldb/account", "controldb/caller", "controldb/dberror", "controldb/deploy", "controldb/installed", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/internal/callback", "agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "controldb/callbacks", "controldb/dberror", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/message", "controldb/questions", "controldb/rollouts", "controldb/secrets", "controldb/triggers", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/access", "controldb/account", "controldb/dberror", "controldb/doctor", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/message", "controldb/questions", "controldb/rollouts", "controldb/secrets", "controldb/triggers", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"controldb/installed", "agent/rest", "agent/rest/internal/...", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "jobs/...", "github.com/google/uuid"},
