@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -116,10 +117,10 @@ func embedAgent(ctx context.Context) (err error) {
 
 // defineJob defines the job "create table" on the database sales.
 func defineJob(ctx context.Context, store *controldb.Store) error {
-	if _, err := store.AddTargetGroup(ctx, "shops"); err != nil {
+	if _, err := targetgroups.On(store).Add(ctx, "shops"); err != nil {
 		return err
 	}
-	_, err := store.AddTargetGroupMember(ctx, "shops", targets.Member{
+	_, err := targetgroups.On(store).AddMember(ctx, "shops", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: "tsqld", Database: "sales",
 	})
 	if err != nil {

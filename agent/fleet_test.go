@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -61,7 +62,7 @@ func TestFleetNoAccountStarvesAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		big, small := newFixture(t, env, 60), newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
 		for i := range *fleetTargets - 60 { // they wait behind the others, so they need not exist
-			_, err := big.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
+			_, err := targetgroups.On(big.Store).AddMember(t.Context(), testenv.Group, targets.Member{
 				Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: fmt.Sprintf("later%05d", i),
 			})
 			require.NoError(t, err)

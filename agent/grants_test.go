@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -57,7 +58,7 @@ func TestLeastPrivilege(t *testing.T) {
 		require.NoError(t, err)
 		agents.Run(t, hosting)
 
-		_, err = f.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
+		_, err = targetgroups.On(f.Store).AddMember(t.Context(), testenv.Group, targets.Member{
 			Membership: targets.Include, Kind: targets.SQLServer, Server: env.ServerName,
 		})
 		require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -63,7 +64,7 @@ func TestHostileFleet(t *testing.T) {
 			return network
 		}}), healthy)
 		for name := range network.servers {
-			_, err := f.Store.AddTargetGroupMember(t.Context(), "all", targets.Member{
+			_, err := targetgroups.On(f.Store).AddMember(t.Context(), "all", targets.Member{
 				Membership: targets.Include, Kind: targets.SQLDatabase, Server: name, Database: "d",
 			})
 			require.NoError(t, err)

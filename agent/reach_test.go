@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -22,10 +23,10 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		env.CreateDatabase(t, "here")
 		f.exec(t, "master", "DROP DATABASE db1;")
 		group := func(name string, m targets.Member) {
-			_, err := f.Store.AddTargetGroup(t.Context(), name)
+			_, err := targetgroups.On(f.Store).Add(t.Context(), name)
 			require.NoError(t, err)
 			m.Membership = targets.Include
-			_, err = f.Store.AddTargetGroupMember(t.Context(), name, m)
+			_, err = targetgroups.On(f.Store).AddMember(t.Context(), name, m)
 			require.NoError(t, err)
 		}
 		group("here", targets.Member{Kind: targets.SQLDatabase, Server: env.ServerName, Database: "here"})

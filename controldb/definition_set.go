@@ -13,7 +13,6 @@ type Definitions struct {
 	Jobs []JobDetail
 	// Steps are those of the current versions, by job and position.
 	Steps  []JobStep
-	Groups []TargetGroupDetail
 	Limits []Limit // without their use
 }
 
@@ -38,13 +37,6 @@ func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions
 			d.Steps, err = call.SelectAll[JobStep](ctx, s.conn, "read steps", `SELECT `+jobStepColumns+`
 FROM jobs.jobsteps AS v`+jobStepOptions+w.Text()+"\nORDER BY v.job_name, v.step_id;", w.Args...)
 			return err
-		},
-		func() (err error) {
-			d.Groups, err = call.SelectAll[TargetGroupDetail](ctx, s.conn, "read target groups", targetGroupColumns+"\nORDER BY target_group_name;")
-			if err != nil {
-				return err
-			}
-			return s.addMembers(ctx, d.Groups)
 		},
 		func() (err error) {
 			// without the use of the limits, which costs a count of targets each

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -136,7 +137,6 @@ func TestReadsOfDefinitions(t *testing.T) {
 			defined, err := timetable.On(c.Store).Defined(ctx, read.jobs)
 			require.NoError(t, err)
 			require.Equal(t, all, names(defined, scheduleName))
-			require.NotEmpty(t, d.Groups)
 		}
 		n, err := executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobName: "j"}, 1)
 		require.NoError(t, err)
@@ -148,38 +148,41 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 
-		groups, err := c.FindTargetGroups(ctx, "", controldb.Page[string]{Top: 10})
+		all, err := targetgroups.On(c.Store).Defined(ctx)
+		require.NoError(t, err)
+		require.NotEmpty(t, all)
+		groups, err := targetgroups.On(c.Store).Find(ctx, "", controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.NotEmpty(t, groups)
-		uses, err := c.GroupUses(ctx, []string{steps[0].TargetGroup}, 10)
+		uses, err := targetgroups.On(c.Store).Uses(ctx, []string{steps[0].TargetGroup}, 10)
 		require.NoError(t, err)
 		require.NotEmpty(t, uses)
-		lists, err := c.GroupResolutions(ctx, steps[0].TargetGroupID, 10)
+		lists, err := targetgroups.On(c.Store).Resolutions(ctx, steps[0].TargetGroupID, 10)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{second, first}, []uuid.UUID{lists[0].Run, lists[1].Run})
-		count, err := c.CountResolvedTargets(ctx, second, lists[0].StepID)
+		count, err := targetgroups.On(c.Store).CountResolvedTargets(ctx, second, lists[0].StepID)
 		require.NoError(t, err)
 		require.Equal(t, 3, count)
-		target := func(r controldb.ResolvedTarget) string { return r.Database }
-		list, err := c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[controldb.ResolvedTarget]{Top: 2})
+		target := func(r targetgroups.ResolvedTarget) string { return r.Database }
+		list, err := targetgroups.On(c.Store).ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[targetgroups.ResolvedTarget]{Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b", "c"}, names(list, target))
-		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[controldb.ResolvedTarget]{After: &list[1], Top: 2})
+		list, err = targetgroups.On(c.Store).ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[targetgroups.ResolvedTarget]{After: &list[1], Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"d"}, names(list, target))
-		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.Page[controldb.ResolvedTarget]{})
+		list, err = targetgroups.On(c.Store).ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.Page[targetgroups.ResolvedTarget]{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"c"}, names(list, target))
-		added, count, err := c.MissingTargets(ctx, lists[0], lists[1], 1)
+		added, count, err := targetgroups.On(c.Store).MissingTargets(ctx, lists[0], lists[1], 1)
 		require.NoError(t, err)
 		require.Equal(t, []string{"c"}, names(added, target))
 		require.Equal(t, 2, count)
-		gone, count, err := c.MissingTargets(ctx, lists[1], lists[0], 5)
+		gone, count, err := targetgroups.On(c.Store).MissingTargets(ctx, lists[1], lists[0], 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"a"}, names(gone, target))
 		require.Equal(t, 1, count)
-		failed, err := c.FailedTargets(ctx, lists, 2)
+		failed, err := targetgroups.On(c.Store).FailedTargets(ctx, lists, 2)
 		require.NoError(t, err)
-		require.Equal(t, []string{"b1", "c1"}, names(failed, func(f controldb.FailedTarget) string { return fmt.Sprint(f.Database, f.Failures) }))
+		require.Equal(t, []string{"b1", "c1"}, names(failed, func(f targetgroups.FailedTarget) string { return fmt.Sprint(f.Database, f.Failures) }))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -32,7 +33,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		for _, name := range []string{"b", "a", "c"} {
 			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
 			require.NoError(t, err)
-			_, err = c.SetTargetGroup(ctx, name, []targets.Member{{Kind: "SqlServer", Server: name}, {Kind: "SqlServer", Server: "a"}}[:1], nil)
+			_, err = targetgroups.On(c.Store).Set(ctx, name, []targets.Member{{Kind: "SqlServer", Server: name}, {Kind: "SqlServer", Server: "a"}}[:1], nil)
 			require.NoError(t, err)
 			for _, step := range []string{"z", "y", "x"} {
 				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: new("SELECT 1"), TargetGroup: new("g")}, nil)
@@ -56,26 +57,26 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		_, err = c.JobDetail(ctx, "nope")
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 
-		groups, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
+		groups, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
 		require.NoError(t, err)
-		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g controldb.TargetGroupDetail) string {
+		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g targetgroups.Detail) string {
 			return fmt.Sprint(g.Name, " ", names(g.Members, func(m targets.Member) string { return m.Server }))
 		}))
-		few, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 1)
+		few, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 1)
 		require.NoError(t, err)
 		require.Len(t, few, 2)
 		require.Len(t, few[0].Members, 1)
 		require.False(t, few[0].Unread)
 		require.Empty(t, few[1].Members)
 		require.True(t, few[1].Unread, "a second member is too many")
-		one, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 1}, 0)
+		one, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 1}, 0)
 		require.NoError(t, err)
 		require.Len(t, one[0].Members, 1, "there is at least one group")
-		group, err := c.TargetGroup(ctx, "G")
+		group, err := targetgroups.On(c.Store).Get(ctx, "G")
 		require.NoError(t, err)
 		require.Empty(t, group.Members)
 		require.Equal(t, "g", group.Name)
-		_, err = c.TargetGroup(ctx, "nope")
+		_, err = targetgroups.On(c.Store).Get(ctx, "nope")
 		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 
 		versions, err := c.JobVersions(ctx, "a", controldb.Page[int]{After: ptr(0), Top: 2})

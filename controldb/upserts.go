@@ -1,13 +1,10 @@
 package controldb
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
-	"github.com/jobagent/jobagent/targets"
 )
 
 // Put is what a call that creates or replaces an object has done. An object that was already as
@@ -68,39 +65,4 @@ func (s *Store) DeleteJobStepIf(ctx context.Context, jobName, stepName string, i
 	c := call.New("jobs.sp_delete_jobstep").In("job_name", jobName).In("step_name", stepName).Out("job_version", &version)
 	err := s.conn.Exec(ctx, "delete job step", call.Opt(c, "if_match", ifMatch))
 	return int(version), err
-}
-
-// SetTargetGroup creates a target group, or replaces the members of an existing one. Members that
-// stay keep their ids; the ids of the given ones are ignored.
-func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targets.Member, ifMatch *int64) (Put[TargetGroupDetail], error) {
-	texts := make([]map[string]string, 0, len(members))
-	for i := range members {
-		m := &members[i]
-		text := map[string]string{
-			"membership_type": string(cmp.Or(m.Membership, targets.Include)), "target_type": string(m.Kind), "refresh_credential_name": m.RefreshCredential,
-		}
-		for _, f := range targets.MemberFields() {
-			text[f.Name] = f.Value(m)
-		}
-		texts = append(texts, text)
-	}
-	text, err := json.Marshal(texts)
-	if err != nil {
-		return Put[TargetGroupDetail]{}, err
-	}
-	c := call.New("jobs.sp_set_target_group").In("target_group_name", name).In("members", string(text))
-	var p Put[TargetGroupDetail]
-	var rows []groupMemberRow
-	call.Opt(c, "if_match", ifMatch).Out("created", &p.Created).Read(targetGroupQuery, name).Read(membersQuery, name, name)
-	p.Object, err = call.Left[TargetGroupDetail](ctx, s.conn, "set target group", c, call.Into(&rows))
-	for _, r := range rows {
-		p.Object.Members = append(p.Object.Members, r.Member)
-	}
-	return p, err
-}
-
-// DeleteTargetGroupIf is DeleteTargetGroup for a group of a certain revision.
-func (s *Store) DeleteTargetGroupIf(ctx context.Context, name string, ifMatch *int64) error {
-	c := call.New("jobs.sp_delete_target_group").In("target_group_name", name)
-	return s.conn.Exec(ctx, "delete target group", call.Opt(c, "if_match", ifMatch))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/access"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/secrets"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -114,7 +115,7 @@ func TestSetTargetGroup(t *testing.T) {
 			return targets.Member{Kind: "SqlDatabase", Server: "s", Database: name}
 		}
 		set := func(want state, members ...targets.Member) []string {
-			put, err := c.SetTargetGroup(ctx, "g", members, nil)
+			put, err := targetgroups.On(c.Store).Set(ctx, "g", members, nil)
 			require.NoError(t, err)
 			require.Equal(t, want, state{put.Created, put.Object.Revision})
 			return c.rows(t, `SELECT COALESCE(database_name, target_type), target_id FROM jobs.target_group_member_details ORDER BY member_id`)
@@ -147,9 +148,9 @@ func TestSetTargetGroup(t *testing.T) {
 		require.Contains(t, c.fails(t, 50024, `EXEC jobs.sp_set_target_group @target_group_name = N'new', @members = @p1`,
 			`[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`), "Member 2 of the target group 'new'")
 		require.Equal(t, before, c.rows(t, `SELECT target_id FROM jobs.target_group_members`))
-		_, err := c.SetTargetGroup(ctx, "g", nil, ptr(int64(5)))
+		_, err := targetgroups.On(c.Store).Set(ctx, "g", nil, ptr(int64(5)))
 		require.ErrorIs(t, err, dberror.ErrRevision)
-		_, err = c.SetTargetGroup(ctx, "new", nil, ptr(int64(-1)))
+		_, err = targetgroups.On(c.Store).Set(ctx, "new", nil, ptr(int64(-1)))
 		require.ErrorIs(t, err, dberror.ErrRevision)
 	})
 }
@@ -221,7 +222,7 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		err = access.On(c.Store).DeleteCredential(ctx, "c1", nil)
 		require.ErrorContains(t, err, "the target group 'g'")
 		require.Equal(t, int32(50157), dberror.NumberOf(err))
-		_, err = c.SetTargetGroup(ctx, "g", nil, nil)
+		_, err = targetgroups.On(c.Store).Set(ctx, "g", nil, nil)
 		require.NoError(t, err)
 		require.ErrorIs(t, access.On(c.Store).DeleteCredential(ctx, "c1", ptr(int64(7))), dberror.ErrRevision)
 		require.NoError(t, access.On(c.Store).DeleteCredential(ctx, "c1", ptr(int64(2))))

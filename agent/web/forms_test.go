@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -183,7 +184,7 @@ func TestForms(t *testing.T) {
 			},
 			shown: []string{"EXECUTE jobs.sp_set_target_group", "exclude: true"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.TargetGroupMembers(t.Context(), "formed group")
+				list, err := targetgroups.On(f.Store).Members(t.Context(), "formed group")
 				require.NoError(t, err)
 				require.Len(t, list, 3)
 			},
@@ -194,7 +195,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"members[3].server", " ", "members[3].server", "A text is missing."}},
 			shown: []string{"jobs.sp_set_target_group", "database: d3"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.TargetGroupMembers(t.Context(), "formed group")
+				list, err := targetgroups.On(f.Store).Members(t.Context(), "formed group")
 				require.NoError(t, err)
 				require.Len(t, list, 4)
 			},
@@ -402,7 +403,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	f := front.Shared(t)
 	job := job(t, f, "SELECT 1;")
 	name := "g " + t.Name()
-	_, err := f.Store.SetTargetGroup(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
+	_, err := targetgroups.On(f.Store).Set(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
@@ -460,7 +461,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	require.NoError(t, timetable.On(f.Store).Delete(t.Context(), job, "s"))
 	require.Equal(t, http.StatusNotFound, ann.press(schedule, "save", form).Status)
 	form = ann.edit(base+"/new/group", "name", name+" 2")
-	_, err = f.Store.SetTargetGroup(t.Context(), name+" 2", nil, nil)
+	_, err = targetgroups.On(f.Store).Set(t.Context(), name+" 2", nil, nil)
 	require.NoError(t, err)
 	a := ann.press(base+"/new/group", "save", form)
 	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
@@ -488,7 +489,7 @@ func TestFormRows(t *testing.T) {
 	for _, button := range []string{"remove:members[5]", "remove:members[x]", "remove:steps[0]", "add:steps", "add:"} {
 		require.Equal(t, http.StatusUnprocessableEntity, b.press(path, button, form).Status, button)
 	}
-	_, err := f.Store.TargetGroup(t.Context(), "rows")
+	_, err := targetgroups.On(f.Store).Get(t.Context(), "rows")
 	require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 }
 

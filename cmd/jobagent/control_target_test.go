@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -81,9 +82,9 @@ func (h *authorServer) count(text string) (n int) {
 func (h *authorServer) start(name, server, database, credential, script string) (id uuid.UUID) {
 	t, ctx, one := h.t, h.t.Context(), 0
 	t.Helper()
-	_, err := h.author.AddTargetGroup(ctx, name)
+	_, err := targetgroups.On(h.author).Add(ctx, name)
 	require.NoError(t, err)
-	_, err = h.author.AddTargetGroupMember(ctx, name, targets.Member{Membership: targets.Include,
+	_, err = targetgroups.On(h.author).AddMember(ctx, name, targets.Member{Membership: targets.Include,
 		Kind: targets.SQLDatabase, Server: server, Database: database})
 	require.NoError(t, err)
 	_, err = h.author.AddJob(ctx, controldb.JobSpec{Name: name})

@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -233,7 +234,7 @@ func (c *crash) defineGroup(store *controldb.Store) (names []string) {
 	t := c.t
 	server := strings.Replace(c.server.address, ":", ",", 1)
 	master := c.server.open(t, "master")
-	_, err := store.AddTargetGroup(t.Context(), "all")
+	_, err := targetgroups.On(store).Add(t.Context(), "all")
 	require.NoError(t, err)
 	for i := range crashTargets {
 		name := c.server.prefix + fmt.Sprintf("ledger%d", i+1)
@@ -241,7 +242,7 @@ func (c *crash) defineGroup(store *controldb.Store) (names []string) {
 		c.server.create(t, master, name)
 		_, err = c.server.open(t, name).ExecContext(t.Context(), sim.CreateLedger)
 		require.NoError(t, err)
-		_, err = store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include,
+		_, err = targetgroups.On(store).AddMember(t.Context(), "all", targets.Member{Membership: targets.Include,
 			Kind: targets.SQLDatabase, Server: server, Database: name})
 		require.NoError(t, err)
 	}

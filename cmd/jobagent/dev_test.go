@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -251,7 +252,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	store := p.store(t)
 	server := strings.Replace(p.address, ":", ",", 1) // the name in target groups, which must be the same after the restart
 	master := p.open(t, "master")
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	for i := range n {
 		name := fmt.Sprintf("victim%d", i)
@@ -260,7 +261,7 @@ func TestDevSurvivesKill(t *testing.T) {
 		_, err = p.open(t, name).ExecContext(t.Context(),
 			"CREATE TABLE dbo.ledger (attempt INT IDENTITY, at DATETIME2 DEFAULT SYSUTCDATETIME(), run UNIQUEIDENTIFIER);")
 		require.NoError(t, err)
-		_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server,
+		_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server,
 			Database: name, Membership: targets.Include})
 		require.NoError(t, err)
 	}
@@ -331,9 +332,9 @@ func TestDevSaysWhatItWaitsFor(t *testing.T) {
 	tenant := p.open(t, "Tenant1")
 	_, err = tenant.ExecContext(t.Context(), "CREATE TABLE dbo.begun (n INT NOT NULL);")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroup(t.Context(), "g")
+	_, err = targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{
 		Kind: targets.SQLDatabase, Server: server, Database: "Tenant1", Membership: targets.Include,
 	})
 	require.NoError(t, err)

@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/hostile"
 )
@@ -96,10 +97,10 @@ func TestHostileProcesses(t *testing.T) {
 	})
 
 	define := func(group, job string, output bool, members ...targets.Member) {
-		_, err := server.Store.AddTargetGroup(t.Context(), group)
+		_, err := targetgroups.On(server.Store).Add(t.Context(), group)
 		require.NoError(t, err)
 		for _, m := range members {
-			_, err := server.Store.AddTargetGroupMember(t.Context(), group, m)
+			_, err := targetgroups.On(server.Store).AddMember(t.Context(), group, m)
 			require.NoError(t, err)
 		}
 		_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})

@@ -34,6 +34,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -262,10 +263,10 @@ func TestLiveLoad(t *testing.T) {
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer endpoint.Close()
 	store, ctx := server.Store, t.Context()
-	_, err := store.AddTargetGroup(ctx, "big")
+	_, err := targetgroups.On(store).Add(ctx, "big")
 	require.NoError(t, err)
 	for n := range 10_000 {
-		_, err := store.AddTargetGroupMember(ctx, "big", targets.Member{
+		_, err := targetgroups.On(store).AddMember(ctx, "big", targets.Member{
 			Membership: targets.Include, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: fmt.Sprintf("tenant%05d", n),
 		})
 		require.NoError(t, err)

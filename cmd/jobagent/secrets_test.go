@@ -32,6 +32,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -282,10 +283,10 @@ func (h *canaryServer) runJobs() {
 		"nobody": {Server: "127.0.0.1,1", Database: "tenant"},
 		"absent": {Server: server, Database: "no such database"},
 	} {
-		_, err := store.AddTargetGroup(t.Context(), group)
+		_, err := targetgroups.On(store).Add(t.Context(), group)
 		require.NoError(t, err)
 		member.Membership, member.Kind = targets.Include, targets.SQLDatabase
-		_, err = store.AddTargetGroupMember(t.Context(), group, member)
+		_, err = targetgroups.On(store).AddMember(t.Context(), group, member)
 		require.NoError(t, err)
 	}
 	none := 0

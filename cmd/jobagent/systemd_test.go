@@ -25,6 +25,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -150,9 +151,9 @@ func systemdControl(t *testing.T, server *devProcess) *controldb.Store {
 			require.NoError(t, err)
 		}
 	}
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Membership: targets.Include,
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Membership: targets.Include,
 		Server: strings.Replace(server.address, ":", ",", 1), Database: "tenant"})
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})

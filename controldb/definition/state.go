@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
@@ -41,6 +42,7 @@ type State struct {
 // Definitions are all definitions of a control database, each list by name.
 type Definitions struct {
 	controldb.Definitions
+	Groups []targetgroups.Detail
 	// Schedules include those of the jobs' own definitions, whose names are empty.
 	Schedules []timetable.Schedule
 	Calendars []timetable.Calendar
@@ -55,6 +57,9 @@ func Read(ctx context.Context, store *controldb.Store, jobNames []string) (*Stat
 	var d Definitions
 	var err error
 	if d.Definitions, err = store.Definitions(ctx, jobNames); err != nil {
+		return nil, err
+	}
+	if d.Groups, err = targetgroups.On(store).Defined(ctx); err != nil {
 		return nil, err
 	}
 	if d.Schedules, err = timetable.On(store).Defined(ctx, jobNames); err != nil {
@@ -163,7 +168,7 @@ func NewState(d Definitions) (*State, error) {
 	return s, nil
 }
 
-func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
+func newGroup(g targetgroups.Detail) *manifest.TargetGroup {
 	out := &manifest.TargetGroup{Name: g.Name}
 	for _, m := range g.Members {
 		out.Members = append(out.Members, manifest.NewMember(m))

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
@@ -30,7 +31,7 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 	}
 	switch v := want.Value.(type) {
 	case *manifest.TargetGroup:
-		_, err := store.SetTargetGroup(ctx, v.Name, v.Targets(), &match)
+		_, err := targetgroups.On(store).Set(ctx, v.Name, v.Targets(), &match)
 		return err
 	case *manifest.Calendar:
 		if have == nil {
@@ -65,7 +66,7 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	switch v := o.Value.(type) {
 	case *manifest.TargetGroup:
-		return store.DeleteTargetGroupIf(ctx, v.Name, &o.Revision)
+		return targetgroups.On(store).DeleteIf(ctx, v.Name, &o.Revision)
 	case *manifest.Calendar:
 		return timetable.On(store).DeleteCalendar(ctx, v.Name)
 	case *manifest.AlertChannel:

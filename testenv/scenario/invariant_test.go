@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -263,9 +264,9 @@ func TestEveryCheckCanFail(t *testing.T) {
 // retried.
 func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control string) {
 	t.Helper()
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "db"),
 	})
 	require.NoError(t, err)
@@ -291,7 +292,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 		After: &first,
 	})
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "second"),
 	})
 	require.NoError(t, err)

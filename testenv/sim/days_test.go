@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
@@ -173,11 +174,11 @@ func (s *simulation) event() {
 		}
 	case 10:
 		name = "tag database"
-		tags := controldb.TargetTags{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Tags: map[string]*string{"tier": nil, "zone": nil}}
+		tags := targetgroups.TargetTags{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Tags: map[string]*string{"tier": nil, "zone": nil}}
 		if s.chance(0.6) {
 			tags.Tags["tier"], tags.Tags["zone"] = new("gold"), new([]string{"UTC", "Asia/Kathmandu", "Australia/Lord_Howe"}[s.pick(3)])
 		}
-		_, err := s.Store.SetTargetTags(s.t.Context(), []controldb.TargetTags{tags}, false)
+		_, err := targetgroups.On(s.Store).SetTags(s.t.Context(), []targetgroups.TargetTags{tags}, false)
 		require.NoError(s.t, err)
 	case 11:
 		name = "change window"
@@ -248,7 +249,7 @@ func TestDays(t *testing.T) {
 		// invariant checks find attempts outside.
 		require.NoError(t, timetable.On(s.Store).AddCalendar(t.Context(), halfHours, windowsOf("00:03:00", 30, 25)))
 		require.NoError(t, timetable.On(s.Store).AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
-		_, err := s.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
+		_, err := targetgroups.On(s.Store).SetTags(t.Context(), []targetgroups.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
 		require.NoError(t, err)
 		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours}))
 		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: quarters, Zone: "Australia/Lord_Howe"}))

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -462,7 +463,7 @@ func TestScheduleModel(t *testing.T) {
 	defer store.Close()
 	db := sql.OpenDB(connector("control"))
 	defer db.Close()
-	_, err = store.AddTargetGroup(t.Context(), "g")
+	_, err = targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	term, err := store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 1}, 24*time.Hour)
 	require.NoError(t, err)

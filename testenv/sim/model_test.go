@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -709,9 +710,9 @@ func TestModel(t *testing.T) {
 
 // define creates the jobs.
 func (m *model) define(t *rapid.T) {
-	_, err := m.store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(m.store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = m.store.AddTargetGroupMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
+	_, err = targetgroups.On(m.store).AddMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
 	require.NoError(t, err)
 	attempts, wait, limit := modelRetries, int(modelWait/time.Second), int(modelTimeout/time.Second)
 	errors := slices.Repeat([]string{"All"}, len(m.steps))

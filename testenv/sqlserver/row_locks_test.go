@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -189,9 +190,9 @@ func (f *fixture) startAgent(t *testing.T) {
 // group creates a target group of one database.
 func (f *fixture) group(t *testing.T, name, database string) {
 	t.Helper()
-	_, err := f.store.AddTargetGroup(t.Context(), name)
+	_, err := targetgroups.On(f.store).Add(t.Context(), name)
 	require.NoError(t, err)
-	_, err = f.store.AddTargetGroupMember(t.Context(), name, targets.Member{
+	_, err = targetgroups.On(f.store).AddMember(t.Context(), name, targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: f.env.ServerName, Database: database,
 	})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 )
@@ -136,7 +137,7 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 
 // sizeOf says how many targets a target group had when it was resolved last.
 func sizeOf(ctx context.Context, store *controldb.Store, step controldb.JobStep) (string, error) {
-	size, known, err := store.SizeOfGroup(ctx, step.TargetGroupID, step.TargetGroup)
+	size, known, err := targetgroups.On(store).Size(ctx, step.TargetGroupID, step.TargetGroup)
 	switch {
 	case err != nil:
 		return "", err

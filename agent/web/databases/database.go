@@ -9,11 +9,11 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 const (
@@ -165,7 +165,7 @@ func (d *database) addHolds(ctx context.Context, r *page.Request) error {
 	case !errors.Is(err, dberror.ErrTargetNotPaused):
 		return err
 	}
-	known, err := r.Store.KnownTargets(ctx, controldb.KnownTargetFilter{ID: d.ID, Windows: true, Top: 1})
+	known, err := targetgroups.On(r.Store).KnownTargets(ctx, targetgroups.KnownTargetFilter{ID: d.ID, Windows: true, Top: 1})
 	if err != nil || len(known) == 0 { // agents register a database some seconds after its first run
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -72,7 +73,7 @@ func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {
 	if m.TargetOutcomes, err = executions.On(r.Store).TargetOutcomes(ctx, f); err != nil {
 		return nil, err
 	}
-	groups, err := r.Store.FindTargetGroups(ctx, "", controldb.Page[string]{Top: shownGroups})
+	groups, err := targetgroups.On(r.Store).Find(ctx, "", controldb.Page[string]{Top: shownGroups})
 	if err != nil {
 		return nil, err
 	}

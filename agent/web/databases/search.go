@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 const (
@@ -128,7 +129,7 @@ func (f *found) addDatabases(ctx context.Context, r *page.Request) error {
 
 // addGroups finds target groups by a part of their names.
 func (f *found) addGroups(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.FindTargetGroups(ctx, clip(f.Text, 128), controldb.Page[string]{Top: shownFound})
+	list, err := targetgroups.On(r.Store).Find(ctx, clip(f.Text, 128), controldb.Page[string]{Top: shownFound})
 	for _, g := range list {
 		f.Groups = append(f.Groups, page.Link{Text: g.Name, Href: r.Path("groups", g.Name)})
 	}

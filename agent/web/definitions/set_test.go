@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/testenv"
@@ -110,7 +111,7 @@ func TestPages(t *testing.T) {
 		ctx := t.Context()
 		// The procedures refuse the name, but objects may be older than the rule.
 		young := strings.ReplaceAll(evil, "\u202e", "~")
-		_, err := store.AddTargetGroup(ctx, young)
+		_, err := targetgroups.On(store).Add(ctx, young)
 		require.NoError(t, err)
 		for _, name := range []string{"empty", "third", young} {
 			_, err = store.AddJob(ctx, controldb.JobSpec{Name: name, Description: ptr("<b>evil\u202e")})

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
@@ -169,7 +170,7 @@ func TestImportedScriptsRun(t *testing.T) {
 	require.Equal(t, 3, steps[0].RetryAttempts)
 	require.Equal(t, 120, steps[0].InitialRetryInterval)
 	require.Equal(t, `{"entry":"nightly-index-copy"}`, steps[1].Command)
-	members, err := server.Store.TargetGroupMembers(ctx, steps[0].TargetGroup)
+	members, err := targetgroups.On(server.Store).Members(ctx, steps[0].TargetGroup)
 	require.NoError(t, err)
 	require.Equal(t, server.ServerName(), members[0].Server)
 	require.Equal(t, "Sales", members[0].Database)

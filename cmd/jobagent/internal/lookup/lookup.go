@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
@@ -90,14 +91,14 @@ func GivenZone(s timetable.Schedule) string {
 // Members reads the members of a target group, and those of the groups that are members. It is an
 // error if there is no such group.
 func Members(ctx context.Context, store *controldb.Store, group string) ([]targets.Member, error) {
-	groups, err := store.TargetGroups(ctx, group)
+	groups, err := targetgroups.On(store).List(ctx, group)
 	if err != nil {
 		return nil, err
 	}
 	if len(groups) == 0 {
 		return nil, missing(ctx, store, "target group", group, controldb.NameFilter{Kind: controldb.NamesOfTargetGroups}, "jobagent target-group list shows all groups")
 	}
-	return store.ResolvableMembers(ctx, group)
+	return targetgroups.On(store).ResolvableMembers(ctx, group)
 }
 
 // OwnSchedule returns an error if nobody has defined the schedule of a job's own definition:

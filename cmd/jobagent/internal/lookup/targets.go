@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -59,7 +60,7 @@ func knownTargets(ctx context.Context, store *controldb.Store, job string) ([]ta
 			continue
 		}
 		seen[s.TargetGroup] = true
-		members, err := store.TargetGroupMembers(ctx, s.TargetGroup)
+		members, err := targetgroups.On(store).Members(ctx, s.TargetGroup)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -496,7 +497,7 @@ func describeSize(ctx context.Context, store *controldb.Store, started *output.S
 	if err != nil || len(steps) == 0 || steps[0].TargetGroup == "" {
 		return ""
 	}
-	size, known, err := store.SizeOfGroup(ctx, steps[0].TargetGroupID, steps[0].TargetGroup)
+	size, known, err := targetgroups.On(store).Size(ctx, steps[0].TargetGroupID, steps[0].TargetGroup)
 	if err != nil || !known {
 		return ""
 	}

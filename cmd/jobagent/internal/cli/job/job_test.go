@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,7 +44,7 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	name := uuid.NewString()
 	_, err := server.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = server.Store.AddTargetGroup(t.Context(), "g")
+	_, err = targetgroups.On(server.Store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	_, err = server.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new("SELECT 1;"),
 		TargetGroup: new("g")})

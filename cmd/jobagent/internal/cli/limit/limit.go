@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -61,15 +62,15 @@ func newSetCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-// warnOfUnseen warns if no run has had a database on the server, or in the elastic pool, of a limit:
-// the name may have a typing error. Credentials are known to agents only.
+// warnOfUnseen warns if no run has had a database on the server, or in the elastic pool, of a
+// limit: the name may have a typing error. Credentials are known to agents only.
 func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l model.Limit) error {
 	isServer, isPool := strings.EqualFold(l.Scope, model.LimitServer), strings.EqualFold(l.Scope, model.LimitElasticPool)
 	if l.Name == "*" || !isServer && !isPool {
 		return nil
 	}
 	seen := false
-	err := lookup.Seen(ctx, store, controldb.KnownTargetFilter{}, func(t controldb.KnownTarget) bool {
+	err := lookup.Seen(ctx, store, targetgroups.KnownTargetFilter{}, func(t targetgroups.KnownTarget) bool {
 		key := targets.ServerKey(t.Server)
 		if isServer {
 			seen = key == targets.ServerKey(l.Name)

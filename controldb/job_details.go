@@ -4,11 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
-	"github.com/jobagent/jobagent/targets"
 )
 
 // JobDetail is a row of the view jobs.job_details.
@@ -108,94 +105,4 @@ func jobStepQuery(jobName string, version *int, stepName string) (string, []any)
 	w.Add("v.step_name = %s", stepName)
 	return `SELECT TOP (@p1) ` + jobStepColumns + `
 FROM ` + view + ` AS v` + jobStepOptions + w.Text() + ";", w.Args
-}
-
-// TargetGroupDetail is a target group with its members.
-type TargetGroupDetail struct {
-	TargetGroup
-	Revision int64 `db:"revision"`
-	// Members are in the order in which they were given.
-	Members []targets.Member `db:"-"`
-	// Unread says that the members were not read, because the list before has its members already.
-	Unread bool `db:"-"`
-}
-
-const targetGroupColumns = `SELECT target_group_name, target_group_id, revision
-FROM jobs.target_group_revisions`
-
-const targetGroupQuery = targetGroupColumns + "\nWHERE target_group_name = @p1;"
-
-// TargetGroup returns a target group. The error is [dberror.ErrGroupNotFound] when none has this
-// name.
-func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail, error) {
-	list, err := call.SelectAll[TargetGroupDetail](ctx, s.conn, "read target group", targetGroupQuery, name)
-	if err == nil {
-		err = s.addMembers(ctx, list)
-	}
-	return call.OnlyRow(list, err, "read target group", dberror.ErrGroupNotFound)
-}
-
-// TargetGroupDetails lists the target groups by name. The list has a number of members at most, or
-// one group: if more follow, it ends with a group whose members are unread.
-func (s *Store) TargetGroupDetails(ctx context.Context, p Page[string], members int) ([]TargetGroupDetail, error) {
-	w := p.Filter("target_group_name", ">")
-	list, err := call.SelectAll[TargetGroupDetail](ctx, s.conn, "list target groups",
-		targetGroupColumns+w.Text()+"\nORDER BY target_group_name"+p.Text(w)+";", w.Args...)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	counts, err := call.SelectAll[struct {
-		Group   uuid.UUID `db:"target_group_id"`
-		Members int       `db:"members"`
-	}](ctx, s.conn, "count target group members", `SELECT target_group_id, COUNT(*) AS members
-FROM jobs.target_group_member_details
-WHERE target_group_name >= @p1
-    AND target_group_name <= @p2
-GROUP BY target_group_id;`, list[0].Name, list[len(list)-1].Name)
-	if err != nil {
-		return nil, err
-	}
-	of := map[uuid.UUID]int{}
-	for _, c := range counts {
-		of[c.Group] = c.Members
-	}
-	sum := of[list[0].ID]
-	for i := 1; i < len(list); i++ {
-		if sum += of[list[i].ID]; sum > members {
-			list[i].Unread = true
-			return list[:i+1], s.addMembers(ctx, list[:i])
-		}
-	}
-	return list, s.addMembers(ctx, list)
-}
-
-// groupMemberRow is a row of membersQuery.
-type groupMemberRow struct {
-	Group uuid.UUID `db:"target_group_id"`
-	targets.Member
-}
-
-const membersQuery = `SELECT target_group_id, ` + memberColumns + `
-FROM jobs.target_group_member_details
-WHERE target_group_name >= @p1
-    AND target_group_name <= @p2
-ORDER BY target_group_id, member_id;`
-
-// addMembers reads the members of groups, which are in the order of their names without gaps.
-func (s *Store) addMembers(ctx context.Context, groups []TargetGroupDetail) error {
-	if len(groups) == 0 {
-		return nil
-	}
-	rows, err := call.SelectAll[groupMemberRow](ctx, s.conn, "list target group members", membersQuery, groups[0].Name, groups[len(groups)-1].Name)
-	if err != nil {
-		return err
-	}
-	members := map[uuid.UUID][]targets.Member{}
-	for _, r := range rows {
-		members[r.Group] = append(members[r.Group], r.Member)
-	}
-	for i := range groups {
-		groups[i].Members = members[groups[i].ID]
-	}
-	return nil
 }
