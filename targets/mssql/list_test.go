@@ -229,7 +229,7 @@ func TestResolveTags(t *testing.T) {
 		"SELECT N'a' AS database_name, REPLICATE(N'x', 257) AS tag_a;":                      "the column tag_a has a value of 257 characters: want at most 256",
 		"SELECT N'a' AS database_name, N'x' AS tag_a UNION ALL SELECT N'A', N'y' AS tag_a;": `the tag a of s/A has two values: "x" and "y"`,
 		"SELECT N'a' AS database_name, N'x' AS tag_a UNION ALL SELECT N'a', NULL AS tag_a;": `the tag a of s/a has two values: "x" and NULL`,
-		"SELECT N'a' AS database_name, CAST('2026-01-01' AS DATE) AS tag_since;":            "the column tag_since has a type that is no tag",
+		"SELECT N'a' AS database_name, CAST('2026-01-01' AS DATE) AS tag_since;":            "the column tag_since has a type that a tag cannot have",
 	} {
 		_, err := resolve("", text)
 		require.ErrorContains(t, err, fault, text)

@@ -9,8 +9,8 @@ import (
 )
 
 // Seen calls each for the databases that runs have had, in the order of their names, until it
-// returns false. A database that has only tags or a pause is left out. The filter chooses
-// databases; its Top and After are set here. It returns an error of the control database.
+// returns false. A database that has only tags or a pause is left out. The filter f chooses the
+// databases; Seen sets its Top and After. Seen returns errors of the control database.
 func Seen(ctx context.Context, store *controldb.Store, f targetgroups.KnownTargetFilter, each func(targetgroups.KnownTarget) bool) error {
 	f.Top = targetgroups.MaxKnownTargets
 	for {

@@ -62,8 +62,8 @@ func newSetCommand(a *connect.App) *cobra.Command {
 	return cmd
 }
 
-// warnOfUnseen warns if no run has had a database on the server, or in the elastic pool, of a
-// limit: the name may have a typing error. Credentials are known to agents only.
+// warnOfUnseen warns if no run has had a database on the server or in the elastic pool of a limit:
+// the name may have a typing error. Credentials are known to agents only.
 func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l model.Limit) error {
 	isServer, isPool := strings.EqualFold(l.Scope, model.LimitServer), strings.EqualFold(l.Scope, model.LimitElasticPool)
 	if l.Name == "*" || !isServer && !isPool {
