@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -92,7 +93,7 @@ func (f *actionFixture) startWith(t *testing.T, job, parameters string) uuid.UUI
 // messages returns the texts of a run's messages of one kind.
 func (f *actionFixture) messages(t *testing.T, id uuid.UUID, kind targets.MessageKind) (texts []string) {
 	t.Helper()
-	list, err := f.Store.ExecutionMessages(t.Context(), id)
+	list, err := executions.On(f.Store).Messages(t.Context(), id)
 	require.NoError(t, err)
 	for _, m := range list {
 		if m.Message.Kind == kind {
@@ -318,7 +319,7 @@ func TestHTTPRequestEndsWithItsTask(t *testing.T) {
 		f.addAction(t, "stopped", "", command)
 		f.addAction(t, "limited", "", command, timeout(20), retries(5, 1))
 		id := f.Start(t, "stopped")
-		f.until(t, id, time.Minute, func([]controldb.Execution) bool { return len(f.endpoint.Requests()) == 1 })
+		f.until(t, id, time.Minute, func([]executions.Execution) bool { return len(f.endpoint.Requests()) == 1 })
 		require.NoError(t, f.Store.StopJob(t.Context(), id))
 		asked := time.Now()
 		rows := f.ended(t, id, time.Minute)
@@ -372,7 +373,7 @@ func TestActionEndsBeforeItIsSent(t *testing.T) {
 			const command = `{"url": "http://api.example.com/", "allow_http": true}`
 			f.addAction(t, "dialing", "", command, retries(5, 600))
 			id := f.Start(t, "dialing")
-			f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+			f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 				return len(rows) == 3 && rows[2].Lifecycle == jobs.InProgress
 			})
 			require.NoError(t, f.Store.StopJob(t.Context(), id))
@@ -384,7 +385,7 @@ func TestActionEndsBeforeItIsSent(t *testing.T) {
 
 			f.startAgent(t, agent.Config{})
 			id = f.Start(t, "dialing")
-			f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+			f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 				return len(rows) == 3 && rows[2].Lifecycle == jobs.WaitingForRetry
 			})
 			require.NoError(t, f.Store.StopJob(t.Context(), id))

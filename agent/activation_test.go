@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -28,10 +29,10 @@ func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 			Name: "later", Enabled: ptr(true), IntervalType: ptr("Minutes"), IntervalCount: ptr(1), Start: &start,
 		}))
 		<-time.After(10*time.Minute + 30*time.Second)
-		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1+10)
-		runs, err = f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "later"}, controldb.Page[controldb.RunKey]{})
+		runs, err = executions.On(f.Store).List(t.Context(), executions.Query{JobName: "later"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 10)
 		f.CheckInvariants(t, f.Control, false)

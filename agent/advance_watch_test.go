@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -65,7 +65,7 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
 		require.NoError(t, f.Store.StopJob(t.Context(), id))
-		f.until(t, id, 10*time.Second, func(rows []controldb.Execution) bool { return !rows[0].Active })
+		f.until(t, id, 10*time.Second, func(rows []executions.Execution) bool { return !rows[0].Active })
 		<-time.After(time.Second)
 		require.Len(t, about("executions advance again"), 2)
 	})

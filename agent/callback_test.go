@@ -21,6 +21,7 @@ import (
 	receiving "github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -102,7 +103,7 @@ func accepted(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Statu
 // waiting waits until the run's target waits for a callback, and returns the callback's URL.
 func (f *actionFixture) waiting(t *testing.T, id uuid.UUID) string {
 	t.Helper()
-	f.until(t, id, time.Minute, func([]controldb.Execution) bool { return f.waits(t, id) })
+	f.until(t, id, time.Minute, func([]executions.Execution) bool { return f.waits(t, id) })
 	requests := f.endpoint.Requests()
 	return requests[len(requests)-1].Body
 }
@@ -170,7 +171,7 @@ func TestCallbackOfFailureIsRetried(t *testing.T) {
 		first := f.waiting(t, id)
 		status, _ := r.post(t, first, `{"success": false, "message": "no disk"}`)
 		require.Equal(t, http.StatusOK, status)
-		f.until(t, id, time.Minute, func([]controldb.Execution) bool { return len(f.endpoint.Requests()) == 2 })
+		f.until(t, id, time.Minute, func([]executions.Execution) bool { return len(f.endpoint.Requests()) == 2 })
 		second := f.waiting(t, id)
 		require.NotEqual(t, first, second)
 		status, _ = r.post(t, first, `{"success": true}`)
@@ -326,7 +327,7 @@ func TestCase90(t *testing.T) {
 		_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", OnUnknownOutcome: &await})
 		require.NoError(t, err)
 		id := f.Start(t, "work")
-		f.until(t, id, time.Minute, func([]controldb.Execution) bool { return len(f.endpoint.Requests()) == 1 })
+		f.until(t, id, time.Minute, func([]executions.Execution) bool { return len(f.endpoint.Requests()) == 1 })
 		stop()
 		f.startAgent(t, agent.Config{})
 		callback := f.waiting(t, id)

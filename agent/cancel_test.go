@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -28,7 +28,7 @@ import (
 // inProgress waits until n targets of a run are in progress.
 func (f *fixture) inProgress(t *testing.T, id uuid.UUID, n int) {
 	t.Helper()
-	f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+	f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 		running := 0
 		for _, l := range lifecycles(rows, 1) {
 			if l == jobs.InProgress {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/access"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -28,7 +30,7 @@ func setCredential(t *testing.T, store *controldb.Store, name, user, password st
 	t.Helper()
 	sealed, err := secrets.On(store).Seal(t.Context(), secret.Place{Owner: secret.OwnerCredential, Name: name, Version: version}, password)
 	require.NoError(t, err)
-	_, err = store.SetCredential(t.Context(), name, user, sealed, nil)
+	_, err = access.On(store).SetCredential(t.Context(), name, user, sealed, nil)
 	require.NoError(t, err)
 }
 
@@ -98,7 +100,7 @@ func TestStepWithStoredCredential(t *testing.T) {
 			require.NoError(t, err)
 			return agents.Run(t, hosting)
 		}
-		run := func(job string) controldb.Execution {
+		run := func(job string) executions.Execution {
 			rows := f.ended(t, f.Start(t, job), time.Minute)
 			return rows[len(rows)-1]
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -26,7 +27,7 @@ func compares(s *controldb.StepSpec) {
 
 // outcomes returns the lifecycle and the message of each database on which a step of a run was
 // carried out.
-func outcomes(rows []controldb.Execution, step int) (list []string) {
+func outcomes(rows []executions.Execution, step int) (list []string) {
 	for _, row := range rows {
 		if row.StepID != nil && *row.StepID == step && row.Database != "" {
 			message := row.LastMessage

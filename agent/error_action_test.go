@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -29,9 +31,9 @@ func (f *actionFixture) addErrorAction(t *testing.T, job string, options ...func
 }
 
 // schedule returns the only schedule of a job.
-func (f *actionFixture) schedule(t *testing.T, job string) controldb.Schedule {
+func (f *actionFixture) schedule(t *testing.T, job string) timetable.Schedule {
 	t.Helper()
-	list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
+	list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: job})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	return list[0]
@@ -58,7 +60,7 @@ func TestArmCase92(t *testing.T) {
 			paths = append(paths, r.Path)
 		}
 		require.Equal(t, []string{"/main", "/main", "/err"}, paths)
-		rows, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		s := f.schedule(t, "j")
@@ -83,7 +85,7 @@ func TestCase124(t *testing.T) {
 			paths = append(paths, r.Path)
 		}
 		require.Equal(t, []string{"/main", "/err", "/err", "/err"}, paths)
-		rows, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		require.Equal(t, int64(1), f.schedule(t, "j").Faults)

@@ -13,6 +13,8 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -101,7 +103,7 @@ func embedAgent(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		rows, err := store.Runs(ctx, controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(store).List(ctx, executions.Query{ID: run}, controldb.Page[executions.Key]{})
 		if err != nil {
 			return err
 		}
@@ -115,10 +117,10 @@ func embedAgent(ctx context.Context) (err error) {
 
 // defineJob defines the job "create table" on the database sales.
 func defineJob(ctx context.Context, store *controldb.Store) error {
-	if _, err := store.AddTargetGroup(ctx, "shops"); err != nil {
+	if _, err := targetgroups.On(store).Add(ctx, "shops"); err != nil {
 		return err
 	}
-	_, err := store.AddTargetGroupMember(ctx, "shops", targets.Member{
+	_, err := targetgroups.On(store).AddMember(ctx, "shops", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: "tsqld", Database: "sales",
 	})
 	if err != nil {

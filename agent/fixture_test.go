@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -76,8 +77,8 @@ func (f *fixture) query(t *testing.T, database, query string, dest ...any) {
 // until polls a run until ok accepts it, for at most limit. It polls at most a thousand times,
 // because in virtual time the polls are most of the cost of a long test.
 func (f *fixture) until(
-	t *testing.T, id uuid.UUID, limit time.Duration, ok func([]controldb.Execution) bool,
-) []controldb.Execution {
+	t *testing.T, id uuid.UUID, limit time.Duration, ok func([]executions.Execution) bool,
+) []executions.Execution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -100,16 +101,16 @@ func (f *fixture) until(
 }
 
 // ended waits until a run has ended and checks the invariants.
-func (f *fixture) ended(t *testing.T, id uuid.UUID, limit time.Duration) []controldb.Execution {
+func (f *fixture) ended(t *testing.T, id uuid.UUID, limit time.Duration) []executions.Execution {
 	t.Helper()
-	rows := f.until(t, id, limit, func(rows []controldb.Execution) bool { return !rows[0].Active })
+	rows := f.until(t, id, limit, func(rows []executions.Execution) bool { return !rows[0].Active })
 	f.CheckInvariants(t, f.Control, false)
 	f.CheckHistory(t, f.Control)
 	return rows
 }
 
 // lifecycles returns the lifecycles of a step's target executions by database.
-func lifecycles(rows []controldb.Execution, step int) map[string]jobs.Lifecycle {
+func lifecycles(rows []executions.Execution, step int) map[string]jobs.Lifecycle {
 	m := map[string]jobs.Lifecycle{}
 	for _, e := range rows {
 		if e.TargetType == "SqlDatabase" && *e.StepID == step {

@@ -15,8 +15,9 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -61,7 +62,7 @@ func TestFleetNoAccountStarvesAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		big, small := newFixture(t, env, 60), newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
 		for i := range *fleetTargets - 60 { // they wait behind the others, so they need not exist
-			_, err := big.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
+			_, err := targetgroups.On(big.Store).AddMember(t.Context(), testenv.Group, targets.Member{
 				Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: fmt.Sprintf("later%05d", i),
 			})
 			require.NoError(t, err)
@@ -82,7 +83,7 @@ func TestFleetNoAccountStarvesAnother(t *testing.T) {
 			}
 			return n
 		}
-		big.until(t, run, time.Minute, func(rows []controldb.Execution) bool { return running() >= 9 })
+		big.until(t, run, time.Minute, func(rows []executions.Execution) bool { return running() >= 9 })
 		time.Sleep(5 * time.Second) // virtual time
 		require.Equal(t, 9, running(), "its floor of 3, and all 6 that are lent; the other floor is kept")
 		for i := range 3 {
@@ -151,7 +152,7 @@ func TestAgentFollowsTheJobAgent(t *testing.T) {
 		live(1)
 
 		id = f.Start(t, "long")
-		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
+		f.until(t, id, time.Minute, func(rows []executions.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
 		_, err = account.On(f.Store).Delete(ctx, "a1", uuid.Nil)
 		require.NoError(t, err)
 		state(account.AgentDeleted)

@@ -12,6 +12,8 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -56,7 +58,7 @@ func TestLeastPrivilege(t *testing.T) {
 		require.NoError(t, err)
 		agents.Run(t, hosting)
 
-		_, err = f.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
+		_, err = targetgroups.On(f.Store).AddMember(t.Context(), testenv.Group, targets.Member{
 			Membership: targets.Include, Kind: targets.SQLServer, Server: env.ServerName,
 		})
 		require.NoError(t, err)
@@ -103,7 +105,7 @@ SET
     e.create_time = DATEADD(DAY, -46, e.create_time)
 FROM jobs_internal.job_executions AS e;`)
 		rows := f.Run(t, f.Start(t, retention))
-		rows = f.until(t, rows[0].ID, time.Minute, func(rows []controldb.Execution) bool { return !rows[0].Active })
+		rows = f.until(t, rows[0].ID, time.Minute, func(rows []executions.Execution) bool { return !rows[0].Active })
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Contains(t, rows[2].LastMessage, "Executions purged: 3.")
 	})

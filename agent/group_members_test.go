@@ -10,6 +10,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -31,11 +33,11 @@ func TestMembersStandForMore(t *testing.T) {
 		}
 		add := func(group string, m targets.Member) {
 			t.Helper()
-			_, err := f.Store.AddTargetGroupMember(t.Context(), group, m)
+			_, err := targetgroups.On(f.Store).AddMember(t.Context(), group, m)
 			require.NoError(t, err)
 		}
 		for _, name := range []string{"gold", "new", "some"} {
-			_, err := f.Store.AddTargetGroup(t.Context(), name)
+			_, err := targetgroups.On(f.Store).Add(t.Context(), name)
 			require.NoError(t, err)
 		}
 		add("gold", targets.Member{Kind: targets.Query, Server: f.ServerName, Database: catalog, Query: "SELECT name AS database_name FROM dbo.tenants WHERE tier = N'gold';"})
@@ -83,20 +85,20 @@ func TestTagsOfQueries(t *testing.T) {
 		for _, name := range f.Targets[:2] {
 			f.exec(t, catalog, "INSERT INTO dbo.tenants VALUES (@p1, N'gold');", name)
 		}
-		_, err := f.Store.AddTargetGroup(t.Context(), "tenants")
+		_, err := targetgroups.On(f.Store).Add(t.Context(), "tenants")
 		require.NoError(t, err)
-		_, err = f.Store.AddTargetGroupMember(t.Context(), "tenants", targets.Member{
+		_, err = targetgroups.On(f.Store).AddMember(t.Context(), "tenants", targets.Member{
 			Kind: targets.Query, Server: f.ServerName, Database: catalog, Query: "SELECT name AS database_name, tier AS tag_tier FROM dbo.tenants;",
 		})
 		require.NoError(t, err)
-		_, err = f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{
+		_, err = targetgroups.On(f.Store).SetTags(t.Context(), []targetgroups.TargetTags{
 			{Server: f.ServerName, Database: f.Targets[0], Tags: map[string]*string{"tier": new("free"), "owner": new("ann")}},
 		}, false)
 		require.NoError(t, err)
 		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *controldb.StepSpec) { s.TargetGroup = new("tenants") })
 		tags := func() (list []string) {
 			t.Helper()
-			known, err := f.Store.KnownTargets(t.Context(), controldb.KnownTargetFilter{Top: 10})
+			known, err := targetgroups.On(f.Store).KnownTargets(t.Context(), targetgroups.KnownTargetFilter{Top: 10})
 			require.NoError(t, err)
 			for _, k := range known {
 				list = append(list, k.Tags)
@@ -131,7 +133,7 @@ func TestTagsOfQueries(t *testing.T) {
 		for i := range 49 {
 			many[fmt.Sprintf("t%d", i)] = new("x")
 		}
-		_, err = f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: f.ServerName, Database: f.Targets[0], Tags: many}}, false)
+		_, err = targetgroups.On(f.Store).SetTags(t.Context(), []targetgroups.TargetTags{{Server: f.ServerName, Database: f.Targets[0], Tags: many}}, false)
 		require.NoError(t, err)
 		rows = f.ended(t, f.Start(t, "j"), time.Hour)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
@@ -146,9 +148,9 @@ func TestMembersThatCannotBeRead(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})
-		_, err := f.Store.AddTargetGroup(t.Context(), "others")
+		_, err := targetgroups.On(f.Store).Add(t.Context(), "others")
 		require.NoError(t, err)
-		_, err = f.Store.AddTargetGroupMember(t.Context(), "others", targets.Member{Kind: targets.TargetGroup, Group: testenv.Group})
+		_, err = targetgroups.On(f.Store).AddMember(t.Context(), "others", targets.Member{Kind: targets.TargetGroup, Group: testenv.Group})
 		require.NoError(t, err)
 		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *controldb.StepSpec) { s.TargetGroup = new("others") })
 		var text string
@@ -156,7 +158,7 @@ func TestMembersThatCannotBeRead(t *testing.T) {
 		f.exec(t, f.Control, "CREATE OR ALTER PROCEDURE jobs_internal.get_members @task_id BIGINT AS THROW 50000, N'not now', 1;")
 		run := f.Start(t, "j")
 		began := time.Now()
-		f.until(t, run, time.Hour, func([]controldb.Execution) bool { return time.Since(began) > 30*time.Second })
+		f.until(t, run, time.Hour, func([]executions.Execution) bool { return time.Since(began) > 30*time.Second })
 		var tasks int
 		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.task_executions;", &tasks)
 		require.Greater(t, tasks, 5)

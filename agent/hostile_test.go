@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -63,7 +64,7 @@ func TestHostileFleet(t *testing.T) {
 			return network
 		}}), healthy)
 		for name := range network.servers {
-			_, err := f.Store.AddTargetGroupMember(t.Context(), "all", targets.Member{
+			_, err := targetgroups.On(f.Store).AddMember(t.Context(), "all", targets.Member{
 				Membership: targets.Include, Kind: targets.SQLDatabase, Server: name, Database: "d",
 			})
 			require.NoError(t, err)
@@ -72,7 +73,7 @@ func TestHostileFleet(t *testing.T) {
 		f.AddJob(t, "fleet", []string{"/* EXEC script */ SELECT 1 AS a;"}, timeout(limit), retries(0, 1))
 		id := f.Start(t, "fleet")
 		most := uint64(0)
-		rows := f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+		rows := f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 			most = max(most, liveBytes())
 			return !rows[0].Active
 		})

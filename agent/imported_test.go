@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/importer"
 	"github.com/jobagent/jobagent/testenv"
@@ -79,7 +80,7 @@ func TestImportedSAPJobWaitsForItsReport(t *testing.T) {
 		require.Equal(t, "/run?k=v", requests[0].Path)
 		require.Equal(t, "application/json", requests[0].Header.Get("Content-Type"))
 		require.Regexp(t, `^\d+$`, requests[0].Header.Get("X-Sap-Job-Schedule-Id"))
-		rows, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j", RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "j", Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.NotEmpty(t, rows, "the run waits for a report")
 		f.exec(t, f.Control, "EXECUTE jobs.sp_complete_callback @job_execution_id = @p1, @success = 1, @message = N'all sold';", rows[0].ID.String())

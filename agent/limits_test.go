@@ -8,6 +8,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
@@ -21,11 +23,11 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 		f := newFixture(t, env, 12)
 		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "*", Max: 3}))
 		f.AddJob(t, "wide", []string{"WAITFOR DELAY '00:00:10';"})
-		_, err := f.Store.AddTargetGroup(t.Context(), "one")
+		_, err := targetgroups.On(f.Store).Add(t.Context(), "one")
 		require.NoError(t, err)
-		list, err := f.Store.TargetGroupMembers(t.Context(), "all")
+		list, err := targetgroups.On(f.Store).Members(t.Context(), "all")
 		require.NoError(t, err)
-		_, err = f.Store.AddTargetGroupMember(t.Context(), "one", list[0])
+		_, err = targetgroups.On(f.Store).AddMember(t.Context(), "one", list[0])
 		require.NoError(t, err)
 		f.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = new("one") })
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
@@ -34,7 +36,7 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 		wide := f.Start(t, "wide")
 		most, looks := 0, 0
 		small := wide
-		rows := f.until(t, wide, 5*time.Minute, func(rows []controldb.Execution) bool {
+		rows := f.until(t, wide, 5*time.Minute, func(rows []executions.Execution) bool {
 			if looks++; looks%50 == 1 {
 				f.CheckInvariants(t, f.Control, false)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -19,7 +19,7 @@ func TestTooFrequentScheduleIsFaulted(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		add := func(name, spec string) {
-			_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+			_, err := timetable.On(f.Store).Add(t.Context(), timetable.Spec{
 				JobName: "j", Name: name, Kind: new("cron5"), Spec: new(spec),
 			})
 			require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestTooFrequentScheduleIsFaulted(t *testing.T) {
 		f.exec(t, f.Control, "INSERT INTO jobs_internal.settings (name, value) VALUES (N'schedule_min_interval_seconds', N'300');")
 		add("slow", "*/5 * * * *")
 		add("fast", "*/4 * * * *")
-		list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
+		list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		states := map[string]string{}
 		for _, s := range list {

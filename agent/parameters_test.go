@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -73,7 +74,7 @@ func TestDeclaredParametersReachScripts(t *testing.T) {
 			_, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, given)
 			require.Equal(t, number, dberror.NumberOf(err), "%s: %v", given, err)
 		}
-		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "tenants"}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "tenants"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Empty(t, runs)
 

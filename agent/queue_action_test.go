@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/importer"
@@ -74,7 +75,7 @@ func TestScheduledStorageMessage(t *testing.T) {
 			require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(),
 				"SELECT COALESCE(MIN(due_at), '0001-01-01') FROM jobs_internal.job_executions").Scan(&due))
 		}
-		executions, err := f.Store.Runs(t.Context(), controldb.RunQuery{}, controldb.Page[controldb.RunKey]{})
+		executions, err := executions.On(f.Store).List(t.Context(), executions.Query{}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		id := executions[0].ID
 		rows := f.ended(t, id, time.Minute)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -21,10 +23,10 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		env.CreateDatabase(t, "here")
 		f.exec(t, "master", "DROP DATABASE db1;")
 		group := func(name string, m targets.Member) {
-			_, err := f.Store.AddTargetGroup(t.Context(), name)
+			_, err := targetgroups.On(f.Store).Add(t.Context(), name)
 			require.NoError(t, err)
 			m.Membership = targets.Include
-			_, err = f.Store.AddTargetGroupMember(t.Context(), name, m)
+			_, err = targetgroups.On(f.Store).AddMember(t.Context(), name, m)
 			require.NoError(t, err)
 		}
 		group("here", targets.Member{Kind: targets.SQLDatabase, Server: env.ServerName, Database: "here"})
@@ -44,7 +46,7 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		}
 		<-time.After(3*time.Minute + 30*time.Second)
 		for job, want := range map[string]bool{"gone": false, "wrong": true, "unresolved": false} {
-			list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
+			list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: job})
 			require.NoError(t, err)
 			require.Equal(t, want, list[0].Enabled, "%s: %s", job, list[0].Reason)
 			require.Equal(t, "Failed", list[0].LastLifecycle, job)

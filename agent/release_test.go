@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -39,7 +40,7 @@ func TestReleases(t *testing.T) {
 		cfg := agent.Config{AgentID: uuid.New(), Lease: 30 * time.Second, PollIdle: 2 * time.Second}
 		stop := f.startAgent(t, cfg)
 		long := f.Start(t, "long")
-		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool {
+		f.until(t, long, time.Minute, func(rows []executions.Execution) bool {
 			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
 		})
 
@@ -57,9 +58,9 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle), "the agent may restart")
 
 		long = f.Start(t, "long")
-		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
+		f.until(t, long, time.Minute, func(rows []executions.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
 		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol+1, controldb.AgentProtocol+2))
-		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
+		f.until(t, long, time.Minute, func(rows []executions.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
 		list, err := f.Store.Agents(t.Context())
 		require.NoError(t, err)
 		require.Len(t, list, 1)
@@ -197,7 +198,7 @@ func TestMigrateUnderAgent(t *testing.T) {
 		f.AddJob(t, "short", []string{"SELECT 1;", "SELECT 2;"})
 		f.startAgent(t, agent.Config{AgentID: uuid.New(), Lease: 30 * time.Second, PollIdle: 2 * time.Second})
 		long := f.Start(t, "long")
-		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool {
+		f.until(t, long, time.Minute, func(rows []executions.Execution) bool {
 			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
 		})
 		before, err := f.Store.Agents(t.Context())

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -20,11 +22,11 @@ func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
 		began := time.Now().UTC().Truncate(time.Second)
 		f.every(t, "j", 15)
 		<-time.After(7 * time.Minute)
-		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", true, "for a while"))
+		require.NoError(t, timetable.On(f.Store).Pause(t.Context(), "j", "", true, "for a while"))
 		<-time.After(30 * time.Minute)
-		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", false, ""))
+		require.NoError(t, timetable.On(f.Store).Pause(t.Context(), "j", "", false, ""))
 		<-time.After(30 * time.Minute)
-		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		var at []int
 		for _, e := range runs {

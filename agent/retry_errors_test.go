@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -59,7 +60,7 @@ func TestRetriesByClassOfError(t *testing.T) {
 				f.AddJob(t, "j", []string{c.script}, retries(2, 20), c.step)
 				f.startAgent(t, slowPolling)
 				id := f.Start(t, "j")
-				f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+				f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 					return len(rows) > 2 && rows[2].Attempts == 1 && rows[2].Lifecycle != jobs.InProgress
 				})
 				require.NoError(t, holder.Rollback())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -117,7 +118,7 @@ func TestStopRequestEndsRunningScripts(t *testing.T) {
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 4})
 		f.AddJob(t, "endless", []string{"WAITFOR DELAY '01:00:00';", "SELECT 1;"})
 		id := f.Start(t, "endless")
-		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+		f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 			running := 0
 			for _, l := range lifecycles(rows, 1) {
 				if l == jobs.InProgress {
@@ -167,7 +168,7 @@ func TestStoppingAgentReturnsUnsentTasks(t *testing.T) {
 		stop := f.startAgent(t, agent.Config{MaxConcurrentTargets: 2, Grace: time.Minute})
 		f.AddJob(t, "handed over", []string{"WAITFOR DELAY '00:00:10';"})
 		id := f.Start(t, "handed over")
-		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
+		f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 			for _, l := range lifecycles(rows, 1) {
 				if l == jobs.InProgress {
 					return true
@@ -192,7 +193,7 @@ func TestOverlappingRunSkipsBusyTargets(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "overlap", []string{"WAITFOR DELAY '00:00:30';"})
 		first := f.Start(t, "overlap")
-		f.until(t, first, time.Minute, func(rows []controldb.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
+		f.until(t, first, time.Minute, func(rows []executions.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
 		rows := f.ended(t, f.Start(t, "overlap"), 20*time.Second)
 		require.Equal(t, jobs.SucceededWithSkipped, rows[0].Lifecycle)
 		require.Equal(t, map[string]jobs.Lifecycle{"db1": jobs.Skipped, "db2": jobs.Skipped}, lifecycles(rows, 1))
@@ -210,7 +211,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		f.startAgent(t, slowPolling)
 		<-time.After(time.Hour + time.Minute) // virtual time; TestDays of testenv/sim checks the grids of days
 
-		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "every quarter"}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "every quarter"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1+4, "due at once, then every 15 minutes")
 		for i, e := range runs {
@@ -219,7 +220,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 				require.InDelta(t, 15*60, runs[i-1].CreateTime.Sub(e.CreateTime).Seconds(), 2)
 			}
 		}
-		runs, err = f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "one time"}, controldb.Page[controldb.RunKey]{})
+		runs, err = executions.On(f.Store).List(t.Context(), executions.Query{JobName: "one time"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1)
 		once, err := f.Store.Jobs(t.Context(), "one time")

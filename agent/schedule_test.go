@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -24,30 +25,30 @@ var slowPolling = agent.Config{PollIdle: 5 * time.Second, PollActive: time.Secon
 // times of that day.
 
 // schedule adds a schedule named "s" to a job. Options change it.
-func (f *fixture) schedule(t *testing.T, job, kind, spec string, options ...func(*controldb.ScheduleSpec)) controldb.ScheduleID {
+func (f *fixture) schedule(t *testing.T, job, kind, spec string, options ...func(*timetable.Spec)) controldb.ScheduleID {
 	t.Helper()
-	s := controldb.ScheduleSpec{JobName: job, Name: "s", Kind: new(kind), Spec: new(spec)}
+	s := timetable.Spec{JobName: job, Name: "s", Kind: new(kind), Spec: new(spec)}
 	for _, option := range options {
 		option(&s)
 	}
-	id, err := f.Store.AddSchedule(t.Context(), s)
+	id, err := timetable.On(f.Store).Add(t.Context(), s)
 	require.NoError(t, err)
 	return id
 }
 
-func overlap(policy string) func(*controldb.ScheduleSpec) {
-	return func(s *controldb.ScheduleSpec) { s.Overlap = &policy }
+func overlap(policy string) func(*timetable.Spec) {
+	return func(s *timetable.Spec) { s.Overlap = &policy }
 }
 
-func catchUp(policy string) func(*controldb.ScheduleSpec) {
-	return func(s *controldb.ScheduleSpec) { s.CatchUp = &policy }
+func catchUp(policy string) func(*timetable.Spec) {
+	return func(s *timetable.Spec) { s.CatchUp = &policy }
 }
 
 // readSchedule reads the schedule "s" of a job.
-func (f *fixture) readSchedule(t *testing.T, job string) controldb.Schedule {
+func (f *fixture) readSchedule(t *testing.T, job string) timetable.Schedule {
 	t.Helper()
 	name := "s"
-	list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
+	list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: job, Name: &name})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	return list[0]
@@ -102,7 +103,7 @@ func (f *fixture) dues(t *testing.T, job string) []string {
 // skips lists the skipped instants: the first instant, the number if more than one, and the cause.
 func (f *fixture) skips(t *testing.T, job string) []string {
 	t.Helper()
-	rows, err := f.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
+	rows, err := timetable.On(f.Store).Skips(t.Context(), timetable.SkipFilter{JobName: job})
 	require.NoError(t, err)
 	slices.Reverse(rows)
 	list := []string{}
@@ -229,7 +230,7 @@ func TestOverlapPolicies(t *testing.T) {
 		f.CheckInvariants(t, f.Control, false)
 
 		// Waiting instants are recorded as skipped when the schedule is disabled.
-		require.NoError(t, f.Store.EnableSchedule(t.Context(), "BufferAll", "s", false))
+		require.NoError(t, timetable.On(f.Store).Enable(t.Context(), "BufferAll", "s", false))
 		require.Equal(t, []string{"00:30:00 Disabled", "00:40:00 Disabled", "00:50:00 Disabled", "01:00:00 Disabled"}, f.skips(t, "BufferAll"))
 	})
 }
@@ -239,7 +240,7 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
-		f.schedule(t, "j", "cron5", "*/10 * * * *", func(s *controldb.ScheduleSpec) { yes := true; s.PauseOnFailure = &yes })
+		f.schedule(t, "j", "cron5", "*/10 * * * *", func(s *timetable.Spec) { yes := true; s.PauseOnFailure = &yes })
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "01:00:30")
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)"}, f.runs(t, "j"))
@@ -250,7 +251,7 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 		require.EqualValues(t, 1, s.Faults)
 
 		// Instants that were due during the pause are dropped (D-P7).
-		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, "luck is back"))
+		require.NoError(t, timetable.On(f.Store).Pause(t.Context(), "j", "s", false, "luck is back"))
 		waitUntil(t, "01:11:00")
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)", "01:10:00"}, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
@@ -271,7 +272,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			return at
 		}
 		<-time.After(time.Second)
-		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		_, err := timetable.On(f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00"),
 		})
 		require.NoError(t, err)
@@ -282,7 +283,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "the runs follow each other although the schedule's policy is Skip: %s", got[i])
 		}
 		require.Equal(t, "13:00:00", got[4], "the schedule itself fires")
-		list, err := f.Store.Backfills(t.Context(), "j", nil, 0)
+		list, err := timetable.On(f.Store).Backfills(t.Context(), "j", nil, 0)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, "Completed", list[0].State)
@@ -291,7 +292,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 		quick := "SELECT 1;"
 		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: &quick})
 		require.NoError(t, err)
-		_, err = f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		_, err = timetable.On(f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",
 		})
 		require.NoError(t, err)
@@ -308,16 +309,16 @@ func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
-		f.schedule(t, "j", "cron5", "* * * * *", func(s *controldb.ScheduleSpec) { s.Enabled = ptr(false) })
+		f.schedule(t, "j", "cron5", "* * * * *", func(s *timetable.Spec) { s.Enabled = ptr(false) })
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:01:00")
 		from := time.Date(1999, 12, 31, 20, 0, 0, 0, time.UTC)
-		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		_, err := timetable.On(f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute),
 		})
 		require.NoError(t, err)
-		backfill := func() controldb.Backfill {
-			list, err := f.Store.Backfills(t.Context(), "j", nil, 0)
+		backfill := func() timetable.Backfill {
+			list, err := timetable.On(f.Store).Backfills(t.Context(), "j", nil, 0)
 			require.NoError(t, err)
 			require.Len(t, list, 1)
 			return list[0]
@@ -372,7 +373,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 		stop()
 		waitUntil(t, "00:15:00") // 00:10 is due, and no agent has handled it
 		spec := "*/7 * * * *"
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(f.Store).Update(t.Context(), timetable.Spec{
 			JobName: "j", Name: "s", Spec: &spec,
 		}))
 		waitUntil(t, "00:16:00")
@@ -383,7 +384,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 
 		// A change at the exact time of a due instant.
 		waitUntil(t, "00:35:00")
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(f.Store).Update(t.Context(), timetable.Spec{
 			JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *"),
 		}))
 		waitUntil(t, "00:41:00")
@@ -400,13 +401,13 @@ func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
 		f.schedule(t, "j", "sap", `{"time": "20 minutes from now"}`)
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:10:00")
-		require.NoError(t, f.Store.EnableSchedule(t.Context(), "j", "s", false))
+		require.NoError(t, timetable.On(f.Store).Enable(t.Context(), "j", "s", false))
 		waitUntil(t, "00:12:00")
-		require.NoError(t, f.Store.EnableSchedule(t.Context(), "j", "s", true))
+		require.NoError(t, timetable.On(f.Store).Enable(t.Context(), "j", "s", true))
 		waitUntil(t, "01:00:00")
 		require.Equal(t, []string{"00:20:00"}, f.dues(t, "j"), "D-S14")
 		require.Equal(t, "Completed", f.readSchedule(t, "j").State)
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
+		require.NoError(t, timetable.On(f.Store).Update(t.Context(), timetable.Spec{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
 		waitUntil(t, "02:00:00")
 		require.Equal(t, []string{"00:20:00", "01:30:00"}, f.dues(t, "j"), "a new text counts from the change")
 	})
@@ -454,9 +455,9 @@ func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (00:34)", "00:44:17", "00:54:17"}, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
 		// A schedule that is enabled after its planned start runs at once.
-		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", true, ""))
+		require.NoError(t, timetable.On(f.Store).Pause(t.Context(), "j", "s", true, ""))
 		waitUntil(t, "01:30:30")
-		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, ""))
+		require.NoError(t, timetable.On(f.Store).Pause(t.Context(), "j", "s", false, ""))
 		waitUntil(t, "01:41:00")
 		again := f.dues(t, "j")[5:]
 		require.Len(t, again, 2)
@@ -493,18 +494,18 @@ func TestCalendarsOfTheDatabase(t *testing.T) {
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, slowPolling)
-		require.NoError(t, f.Store.AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "03:00"}]}`))
+		require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "03:00"}]}`))
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", `{"cron": "*/30 0-4 * * *", "blackouts": {"calendars": ["lunch"]}}`)
 		waitUntil(t, "01:35:00")
 		require.Equal(t, "03:00:00", clockOf(f.readSchedule(t, "j").NextDue))
 		// After a change of the calendar, the stored instant is computed again.
-		require.NoError(t, f.Store.UpdateCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "04:00"}]}`))
+		require.NoError(t, timetable.On(f.Store).UpdateCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "04:00"}]}`))
 		waitUntil(t, "01:36:00")
 		require.Equal(t, "04:00:00", clockOf(f.readSchedule(t, "j").NextDue))
 		waitUntil(t, "05:00:00")
 		require.Equal(t, []string{"00:00:00", "00:30:00", "01:00:00", "01:30:00", "04:00:00", "04:30:00"}, f.dues(t, "j"))
-		require.NoError(t, f.Store.UpdateCalendar(t.Context(), "lunch", `{"weekly": 7}`))
+		require.NoError(t, timetable.On(f.Store).UpdateCalendar(t.Context(), "lunch", `{"weekly": 7}`))
 		waitUntil(t, "05:01:00")
 		s := f.readSchedule(t, "j")
 		require.Equal(t, "Faulted", s.State)
@@ -517,7 +518,7 @@ func TestChangedZoneRulesMoveStoredInstants(t *testing.T) {
 		f := newFixture(t, env, 1)
 		for _, zone := range []string{"Asia/Tokyo", "UTC"} {
 			f.AddJob(t, zone, []string{"SELECT 1;"})
-			f.schedule(t, zone, "cron5", "0 12 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
+			f.schedule(t, zone, "cron5", "0 12 * * *", func(s *timetable.Spec) { s.TimeZone = &zone })
 		}
 		stop := f.startAgent(t, slowPolling)
 		waitUntil(t, "00:01:00")
@@ -564,7 +565,7 @@ func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
 		f.every(t, "own", 1)
 		f.AddJob(t, "all", nil) // a job without steps: its instants are only recorded, which is cheap
 		for i := range 13 {
-			f.schedule(t, "all", "cron5", "0 * * * *", catchUp("all"), func(s *controldb.ScheduleSpec) { s.Name = fmt.Sprint("s", i) })
+			f.schedule(t, "all", "cron5", "0 * * * *", catchUp("all"), func(s *timetable.Spec) { s.Name = fmt.Sprint("s", i) })
 		}
 		stop := f.startAgent(t, slowPolling)
 		<-time.After(30 * time.Second)
@@ -574,7 +575,7 @@ func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
 		<-time.After(90 * time.Second)
 		const instants = 8*24*60 + 3 // from the first minute to the current one
 		answered := func(job string) (n int) {
-			rows, err := f.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
+			rows, err := timetable.On(f.Store).Skips(t.Context(), timetable.SkipFilter{JobName: job})
 			require.NoError(t, err)
 			for _, k := range rows {
 				n += k.Count

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 )
@@ -24,7 +24,7 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		zone := "W. Europe Standard Time" // of Windows
 		waitUntil(t, "00:00:10")
-		f.schedule(t, "j", "cron5", "30 4 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
+		f.schedule(t, "j", "cron5", "30 4 * * *", func(s *timetable.Spec) { s.TimeZone = &zone })
 		before := f.readSchedule(t, "j")
 		require.Zero(t, before.ValidatedTime)
 		require.Equal(t, "Waits for an agent to validate it.", before.Reason)
@@ -34,15 +34,15 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 		require.Equal(t, "03:30:00", clockOf(s.NextDue))
 		require.Len(t, s.Upcoming, 10)
 		require.Equal(t, "Europe/Berlin", s.TimeZone)
-		d, err := f.Store.Definitions(t.Context(), []string{"j"})
+		defined, err := timetable.On(f.Store).Defined(t.Context(), []string{"j"})
 		require.NoError(t, err)
-		given := slices.IndexFunc(d.Schedules, func(s controldb.Schedule) bool { return s.Name == "s" })
-		require.Equal(t, zone, d.Schedules[given].Zone, "as it was given")
+		given := slices.IndexFunc(defined, func(s timetable.Schedule) bool { return s.Name == "s" })
+		require.Equal(t, zone, defined[given].Zone, "as it was given")
 		require.Empty(t, s.Reason)
 
 		// A change is validated as well.
 		wrong := "30 4 * * * *"
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(f.Store).Update(t.Context(), timetable.Spec{
 			JobName: "j", Name: "s", Spec: &wrong,
 		}))
 		require.Zero(t, f.readSchedule(t, "j").NextDue)
@@ -67,14 +67,14 @@ func TestWarningsAreRenewedAtAChangeOfClocks(t *testing.T) {
 		}
 		wait("2000-03-26T00:59:30Z")
 		f.startAgent(t, agent.Config{})
-		inBerlin := func(s *controldb.ScheduleSpec) { s.TimeZone = &zone }
+		inBerlin := func(s *timetable.Spec) { s.TimeZone = &zone }
 		off := false
 		for _, job := range []string{"lost", "moved", "off", "utc"} {
 			f.AddJob(t, job, []string{"SELECT 1;"})
 		}
 		f.schedule(t, "lost", "cron5", `{"cron": "30 2 * * *", "gap": "skip", "overlap": "both"}`, inBerlin)
 		f.schedule(t, "moved", "cron5", "30 2 * 3 *", inBerlin)
-		f.schedule(t, "off", "cron5", "30 2 * 3 *", inBerlin, func(s *controldb.ScheduleSpec) { s.Enabled = &off })
+		f.schedule(t, "off", "cron5", "30 2 * 3 *", inBerlin, func(s *timetable.Spec) { s.Enabled = &off })
 		f.schedule(t, "utc", "cron5", "30 2 * * *")
 		wait("2000-03-26T00:59:35Z")
 		const (

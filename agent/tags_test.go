@@ -8,6 +8,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -22,33 +24,33 @@ func TestTagMembersAreDatabases(t *testing.T) {
 		f.AddJob(t, "all", []string{"CREATE TABLE dbo.a (i INT);"})
 		run := f.Start(t, "all")
 		f.ended(t, run, time.Minute)
-		var known []controldb.KnownTarget
-		f.until(t, run, time.Minute, func([]controldb.Execution) bool {
+		var known []targetgroups.KnownTarget
+		f.until(t, run, time.Minute, func([]executions.Execution) bool {
 			var err error
-			known, err = f.Store.KnownTargets(t.Context(), controldb.KnownTargetFilter{Group: testenv.Group, Top: 10})
+			known, err = targetgroups.On(f.Store).KnownTargets(t.Context(), targetgroups.KnownTargetFilter{Group: testenv.Group, Top: 10})
 			require.NoError(t, err)
 			return len(known) == 5
 		})
 		gold, eu := "gold", "eu"
-		var list []controldb.TargetTags
+		var list []targetgroups.TargetTags
 		for i, k := range known[:3] {
 			require.Equal(t, targets.TargetID(k.Server, k.Database), k.ID)
 			tags := map[string]*string{"tier": &gold}
 			if i == 0 {
 				tags["region"] = &eu
 			}
-			list = append(list, controldb.TargetTags{Target: k.ID, Tags: tags})
+			list = append(list, targetgroups.TargetTags{Target: k.ID, Tags: tags})
 		}
-		_, err := f.Store.SetTargetTags(t.Context(), list, false)
+		_, err := targetgroups.On(f.Store).SetTags(t.Context(), list, false)
 		require.NoError(t, err)
 
-		_, err = f.Store.AddTargetGroup(t.Context(), "gold")
+		_, err = targetgroups.On(f.Store).Add(t.Context(), "gold")
 		require.NoError(t, err)
 		for _, m := range []targets.Member{
 			{Kind: targets.Tag, TagFilter: "tier = 'gold'"},
 			{Kind: targets.Tag, TagFilter: "region = 'eu'", Membership: targets.Exclude},
 		} {
-			_, err = f.Store.AddTargetGroupMember(t.Context(), "gold", m)
+			_, err = targetgroups.On(f.Store).AddMember(t.Context(), "gold", m)
 			require.NoError(t, err)
 		}
 		f.AddJob(t, "some", []string{"INSERT INTO dbo.a (i) VALUES (1);"}, func(s *controldb.StepSpec) { s.TargetGroup = new("gold") })

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -23,12 +25,12 @@ func TestRunWaitsForTheWindowsOfItsTargets(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 5)
 		day := time.Now().UTC().Truncate(24 * time.Hour)
 		until := func(minute int) { <-time.After(time.Until(day.Add(time.Duration(minute) * time.Minute))) }
-		require.NoError(t, f.Store.AddCalendar(t.Context(), "soon", `{"startTime": "`+day.Format(time.DateOnly)+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=30;COUNT=2", "duration": "PT10M"}`))
-		require.NoError(t, f.Store.AddCalendar(t.Context(), "never", `{"dates": ["`+day.AddDate(0, 1, 0).Format(time.DateOnly)+`"]}`))
-		tags := func(i int, tier string) controldb.TargetTags {
-			return controldb.TargetTags{Server: f.Env.ServerName, Database: f.Targets[i], Tags: map[string]*string{"tier": &tier}}
+		require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), "soon", `{"startTime": "`+day.Format(time.DateOnly)+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=30;COUNT=2", "duration": "PT10M"}`))
+		require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), "never", `{"dates": ["`+day.AddDate(0, 1, 0).Format(time.DateOnly)+`"]}`))
+		tags := func(i int, tier string) targetgroups.TargetTags {
+			return targetgroups.TargetTags{Server: f.Env.ServerName, Database: f.Targets[i], Tags: map[string]*string{"tier": &tier}}
 		}
-		_, err := f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{tags(0, "gold"), tags(1, "gold"), tags(2, "lead")}, false)
+		_, err := targetgroups.On(f.Store).SetTags(t.Context(), []targetgroups.TargetTags{tags(0, "gold"), tags(1, "gold"), tags(2, "lead")}, false)
 		require.NoError(t, err)
 		require.NoError(t, holds.On(f.Store).SetWindow(t.Context(), holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: "soon"}))
 		require.NoError(t, holds.On(f.Store).SetWindow(t.Context(), holds.Window{Name: "lead", TagFilter: "tier = 'lead'", Calendar: "never"}))

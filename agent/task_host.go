@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
@@ -303,7 +304,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 		return h.unsent(ctx, task)
 	}
 	if err == nil && len(tags) > 0 {
-		err = h.store.SetQueryTags(ctx, h.termID, task.ID, tags)
+		err = targetgroups.On(h.store).SetQueryTags(ctx, h.termID, task.ID, tags)
 		if err != nil && dberror.KindOf(err) != dberror.KindInvalid {
 			return h.unread(ctx, task, "the answer about tags", err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -149,7 +150,7 @@ THROW 50001, N'x', 1;`}, retries(1, 1))
 		// The lost agent exports nothing, as one that is killed.
 		lost := f.startAgent(t, agent.Config{MaxConcurrentTargets: 1, Grace: -1})
 		id := f.Start(t, "j")
-		f.until(t, id, 20*time.Second, func([]controldb.Execution) bool {
+		f.until(t, id, 20*time.Second, func([]executions.Execution) bool {
 			// A task exists before an agent has claimed it, so only the script shows that the task
 			// runs.
 			var begun int

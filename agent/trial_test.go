@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -41,7 +42,7 @@ func TestTrialRun(t *testing.T) {
 		require.Zero(t, n)
 		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sys.schemas WHERE name = N'jobagent';").Scan(&n))
 		require.Zero(t, n, "no ledger")
-		messages, err := f.Store.ExecutionMessages(t.Context(), run)
+		messages, err := executions.On(f.Store).Messages(t.Context(), run)
 		require.NoError(t, err)
 		var verdicts []targets.Verdict
 		for _, m := range messages {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -77,7 +78,7 @@ WHERE j.name = N'old';`)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "%+v", rows)
 		require.Equal(t, []string{"(control database)", f.Control}, []string{rows[1].TargetGroup, rows[2].Database})
 		require.Contains(t, rows[2].LastMessage, "Executions purged: 230.")
-		left, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "old"}, controldb.Page[controldb.RunKey]{})
+		left, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "old"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, left, 20)
 
@@ -91,7 +92,7 @@ FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 WHERE j.is_system = 1;`)
 		<-time.After(10 * time.Second)
-		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: retention}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: retention}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 2, "the schedule has started it")
 		require.Equal(t, jobs.Succeeded, runs[0].Lifecycle)
@@ -117,8 +118,8 @@ END;`
     @batch_size INT, @term_id BIGINT, @term_guid UNIQUEIDENTIFIER, @deleted INT OUTPUT, @remaining BIT OUTPUT
 AS
     SELECT @deleted = 0, @remaining = 0;`
-	for name, test := range map[string]func(t *testing.T, f *fixture, stop func()) []controldb.Execution{
-		"stop request": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
+	for name, test := range map[string]func(t *testing.T, f *fixture, stop func()) []executions.Execution{
+		"stop request": func(t *testing.T, f *fixture, _ func()) []executions.Execution {
 			id := f.Start(t, retention)
 			<-time.After(35 * time.Second)
 			require.NoError(t, f.Store.StopJob(t.Context(), id))
@@ -126,13 +127,13 @@ AS
 			require.Contains(t, rows[2].LastMessage, "Canceled. Executions purged before: 3.")
 			return rows
 		},
-		"time limit": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
+		"time limit": func(t *testing.T, f *fixture, _ func()) []executions.Execution {
 			f.exec(t, f.Control, `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
 			rows := f.ended(t, f.Start(t, retention), 30*time.Second)
 			require.Contains(t, rows[2].LastMessage, "The step's time limit passed, and older history is left. Executions purged before: 2.")
 			return rows
 		},
-		"stopping agent": func(t *testing.T, f *fixture, stop func()) []controldb.Execution {
+		"stopping agent": func(t *testing.T, f *fixture, stop func()) []executions.Execution {
 			id := f.Start(t, retention)
 			<-time.After(15 * time.Second)
 			stop()
@@ -143,7 +144,7 @@ AS
 			f.startAgent(t, agent.Config{})
 			return f.ended(t, id, 10*time.Second)
 		},
-		"lost term": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
+		"lost term": func(t *testing.T, f *fixture, _ func()) []executions.Execution {
 			id := f.Start(t, retention)
 			<-time.After(15 * time.Second)
 			db := f.DB(t, f.Control)

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -63,7 +64,7 @@ func TestEndpoint(t *testing.T) {
 		run := c.start(t, "j")
 		require.Empty(t, c.pass(t, scripts).Tasks)
 		require.NoError(t, c.EndTerm(t.Context(), actions))
-		why, err := c.ExplainExecution(t.Context(), run)
+		why, err := executions.On(c.Store).Explain(t.Context(), run)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Agent", "no live agent runs commands of type Http"}, []string{why.Waits[0].For, why.Waits[0].Text})
 		actions = c.actionTerm(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // holdLock takes an application lock with a user's session until the returned function is called.
@@ -72,7 +73,7 @@ UPDATE t SET t.started_at = DATEADD(SECOND, -30, t.started_at) FROM jobs_interna
 		require.Equal(t, "holder_"+c.name, holders[0].Login)
 		require.NotEmpty(t, holders[0].Program)
 		require.Contains(t, operator.DescribeAdvanceLock(t.Context()), "VIEW SERVER STATE", "others' sessions are not for operators")
-		e, err := operator.ExplainExecution(t.Context(), id)
+		e, err := executions.On(operator).Explain(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, status.SkippedSince, e.AdvanceSkippedSince)
 		require.Contains(t, e.Text, "No pass of an agent has advanced executions since")

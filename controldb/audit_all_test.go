@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/access"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/scheduler"
@@ -114,7 +115,7 @@ UPDATE jobs_internal.job_executions SET stop_requested_at = NULL, stop_requested
 		}},
 		{"sp_delete_secret", `N'api'`, "sp_delete_secret|Secret|api|B", nil},
 		{"sp_set_credential", "", "sp_set_credential|Credential|k|A", func(ctx context.Context) error {
-			_, err := c.SetCredential(ctx, "k", "u", seal(secret.Place{Owner: secret.OwnerCredential, Name: "k", Version: 1}), nil)
+			_, err := access.On(c.Store).SetCredential(ctx, "k", "u", seal(secret.Place{Owner: secret.OwnerCredential, Name: "k", Version: 1}), nil)
 			return err
 		}},
 		{"sp_delete_credential", `N'k'`, "sp_delete_credential|Credential|k|B", nil},

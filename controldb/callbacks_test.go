@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -483,7 +484,7 @@ WHERE job_execution_id = @p1`, run.String()))
 		cb := c.callback(t, run)
 		require.True(t, cb.Acknowledged)
 		require.False(t, cb.OpenedAt.IsZero() || cb.DeadlineAt.IsZero())
-		why, err := c.ExplainExecution(t.Context(), run)
+		why, err := executions.On(c.Store).Explain(t.Context(), run)
 		require.NoError(t, err)
 		require.Equal(t, "Of the targets, 0 run, 1 wait for callbacks and 0 wait.", why.Text)
 		require.Len(t, why.Waits, 2)

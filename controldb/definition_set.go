@@ -12,12 +12,8 @@ import (
 type Definitions struct {
 	Jobs []JobDetail
 	// Steps are those of the current versions, by job and position.
-	Steps []JobStep
-	// Schedules include those of the jobs' own definitions, whose names are empty.
-	Schedules []Schedule
-	Groups    []TargetGroupDetail
-	Calendars []Calendar
-	Limits    []Limit // without their use
+	Steps  []JobStep
+	Limits []Limit // without their use
 }
 
 // Definitions reads the definitions with one query for each kind. Names that are not nil restrict
@@ -40,26 +36,6 @@ func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions
 			w.Add("v.command_type <> N'Upkeep'")
 			d.Steps, err = call.SelectAll[JobStep](ctx, s.conn, "read steps", `SELECT `+jobStepColumns+`
 FROM jobs.jobsteps AS v`+jobStepOptions+w.Text()+"\nORDER BY v.job_name, v.step_id;", w.Args...)
-			return err
-		},
-		func() (err error) {
-			w := &call.Filter{}
-			w.Jobs("job_name", jobNames)
-			w.Add("job_name NOT LIKE N'jobagent$%%'")
-			d.Schedules, err = call.SelectAll[Schedule](ctx, s.conn, "read schedules", `SELECT job_id, job_name, schedule_name, schedule_id, kind, spec, time_zone,
-    given_time_zone, enabled, last_due_time, catch_up, overlap, pause_on_failure, parameters, interval_type, interval_count, start_time, end_time
-FROM jobs.schedules`+w.Text()+"\nORDER BY job_name, schedule_name;", w.Args...)
-			return err
-		},
-		func() (err error) {
-			d.Groups, err = call.SelectAll[TargetGroupDetail](ctx, s.conn, "read target groups", targetGroupColumns+"\nORDER BY target_group_name;")
-			if err != nil {
-				return err
-			}
-			return s.addMembers(ctx, d.Groups)
-		},
-		func() (err error) {
-			d.Calendars, err = s.Calendars(ctx, "")
 			return err
 		},
 		func() (err error) {

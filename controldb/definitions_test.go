@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -45,12 +48,12 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.Empty(t, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
 		require.Equal(t, []string{"j", "k's [50_]"}, find(controldb.JobFilter{Scheduled: ptr(false)}, ""))
 
-		runs, err := c.LatestRuns(ctx, []string{"j", "k's [50_]", "nope"}, 1)
+		runs, err := executions.On(c.Store).Latest(ctx, []string{"j", "k's [50_]", "nope"}, 1)
 		require.NoError(t, err)
-		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r controldb.Run) string {
+		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r executions.Run) string {
 			return fmt.Sprint(r.JobName, " ", r.ID, " ", r.Lifecycle)
 		}))
-		runs, err = c.LatestRuns(ctx, nil, 1)
+		runs, err = executions.On(c.Store).Latest(ctx, nil, 1)
 		require.NoError(t, err)
 		require.Empty(t, runs)
 
@@ -66,54 +69,54 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.Equal(t, "Retry", steps[0].OnUnknownOutcome)
 
 		for i, name := range []string{"s1", "s2", "s3"} {
-			_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new(fmt.Sprintf("%d 2 * * *", i)), Enabled: ptr(true)})
+			_, err := timetable.On(c.Store).Add(ctx, timetable.Spec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new(fmt.Sprintf("%d 2 * * *", i)), Enabled: ptr(true)})
 			require.NoError(t, err)
 		}
 		c.validate(t, term, time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC))
-		require.NoError(t, c.PauseSchedule(ctx, "j", "s2", true, "a note"))
+		require.NoError(t, timetable.On(c.Store).Pause(ctx, "j", "s2", true, "a note"))
 		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
-		scheduleName := func(s controldb.Schedule) string { return s.JobName + "/" + s.Name }
+		scheduleName := func(s timetable.Schedule) string { return s.JobName + "/" + s.Name }
 		for name, test := range map[string]struct {
-			search controldb.ScheduleSearch
-			after  *controldb.ScheduleKey
+			search timetable.Search
+			after  *timetable.Key
 			want   []string
 		}{
-			"all":       {controldb.ScheduleSearch{}, nil, []string{"j/s1", "j/s2", "j/s3"}},
-			"behind":    {controldb.ScheduleSearch{}, &controldb.ScheduleKey{JobName: "j", Name: "s1"}, []string{"j/s2", "j/s3"}},
-			"active":    {controldb.ScheduleSearch{State: controldb.SchedulesActive}, nil, []string{"j/s1", "j/s3"}},
-			"paused":    {controldb.ScheduleSearch{State: controldb.SchedulesPaused}, nil, []string{"j/s2"}},
-			"faulted":   {controldb.ScheduleSearch{State: controldb.SchedulesFaulted}, nil, []string{}},
-			"completed": {controldb.ScheduleSearch{State: controldb.SchedulesCompleted}, nil, []string{}},
-			"disabled":  {controldb.ScheduleSearch{State: controldb.SchedulesDisabled}, nil, []string{}},
-			"search":    {controldb.ScheduleSearch{Search: "S3"}, nil, []string{"j/s3"}},
-			"job":       {controldb.ScheduleSearch{JobName: "k's [50_]"}, nil, []string{}},
-			"soon":      {controldb.ScheduleSearch{State: controldb.SchedulesDue, DueBefore: time.Now()}, nil, []string{}},
+			"all":       {timetable.Search{}, nil, []string{"j/s1", "j/s2", "j/s3"}},
+			"behind":    {timetable.Search{}, &timetable.Key{JobName: "j", Name: "s1"}, []string{"j/s2", "j/s3"}},
+			"active":    {timetable.Search{State: timetable.Active}, nil, []string{"j/s1", "j/s3"}},
+			"paused":    {timetable.Search{State: timetable.Paused}, nil, []string{"j/s2"}},
+			"faulted":   {timetable.Search{State: timetable.Faulted}, nil, []string{}},
+			"completed": {timetable.Search{State: timetable.Completed}, nil, []string{}},
+			"disabled":  {timetable.Search{State: timetable.Disabled}, nil, []string{}},
+			"search":    {timetable.Search{Search: "S3"}, nil, []string{"j/s3"}},
+			"job":       {timetable.Search{JobName: "k's [50_]"}, nil, []string{}},
+			"soon":      {timetable.Search{State: timetable.Due, DueBefore: time.Now()}, nil, []string{}},
 		} {
-			list, err := c.FindSchedules(ctx, test.search, controldb.Page[controldb.ScheduleKey]{After: test.after, Top: 9})
+			list, err := timetable.On(c.Store).Find(ctx, test.search, controldb.Page[timetable.Key]{After: test.after, Top: 9})
 			require.NoError(t, err, name)
 			require.Equal(t, test.want, names(list, scheduleName), name)
 		}
-		page := func(p controldb.Page[controldb.ScheduleKey]) ([]controldb.Schedule, error) {
-			return c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, p)
+		page := func(p controldb.Page[timetable.Key]) ([]timetable.Schedule, error) {
+			return timetable.On(c.Store).Find(ctx, timetable.Search{State: timetable.Due}, p)
 		}
-		due, key, err := controldb.ReadPage(nil, 1, page, controldb.Schedule.Key)
+		due, key, err := controldb.ReadPage(nil, 1, page, timetable.Schedule.Key)
 		require.NoError(t, err)
 		require.Len(t, due, 1)
-		next, end, err := controldb.ReadPage(key, 1, page, controldb.Schedule.Key)
+		next, end, err := controldb.ReadPage(key, 1, page, timetable.Schedule.Key)
 		require.NoError(t, err)
 		require.Nil(t, end)
 		require.Len(t, next, 1)
 		require.NotEqual(t, due[0].Name, next[0].Name)
 		require.Equal(t, "At 02:00 every day, Europe/Berlin", due[0].Describe().Text)
 
-		sums, err := c.SchedulesOfJobs(ctx, []string{"j"})
+		sums, err := timetable.On(c.Store).OfJobs(ctx, []string{"j"})
 		require.NoError(t, err)
-		require.Equal(t, []controldb.JobSchedules{{JobName: "j", Active: 2, Paused: 1, Defined: 3, NextDue: due[0].NextDue}}, sums)
+		require.Equal(t, []timetable.JobSchedules{{JobName: "j", Active: 2, Paused: 1, Defined: 3, NextDue: due[0].NextDue}}, sums)
 		from, to := time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, 1, 0)
-		fired, err := c.ScheduleRuns(ctx, due[0].ID, from, to, 10)
+		fired, err := executions.On(c.Store).OfSchedule(ctx, due[0].ID, from, to, 10)
 		require.NoError(t, err)
 		require.Empty(t, fired)
-		skips, err := c.SkipsOfSchedule(ctx, due[0].ID, from, to, 10)
+		skips, err := timetable.On(c.Store).SkipsOf(ctx, due[0].ID, from, to, 10)
 		require.NoError(t, err)
 		require.Empty(t, skips)
 
@@ -131,51 +134,55 @@ func TestReadsOfDefinitions(t *testing.T) {
 					all = append(all, "j/s1", "j/s2", "j/s3")
 				}
 			}
-			require.Equal(t, all, names(d.Schedules, scheduleName))
-			require.NotEmpty(t, d.Groups)
+			defined, err := timetable.On(c.Store).Defined(ctx, read.jobs)
+			require.NoError(t, err)
+			require.Equal(t, all, names(defined, scheduleName))
 		}
-		n, err := c.CountRuns(ctx, controldb.HistoryFilter{JobName: "j"}, 1)
+		n, err := executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobName: "j"}, 1)
 		require.NoError(t, err)
 		require.Equal(t, 2, n, "one more than the limit, and no more are counted")
-		n, err = c.CountRuns(ctx, controldb.HistoryFilter{JobName: "j", Active: true}, 1)
+		n, err = executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobName: "j", Active: true}, 1)
 		require.NoError(t, err)
 		require.Zero(t, n)
-		n, err = c.CountRuns(ctx, controldb.HistoryFilter{JobID: due[0].JobID, Before: time.Now().Add(time.Hour)}, 5)
+		n, err = executions.On(c.Store).Count(ctx, executions.HistoryFilter{JobID: due[0].JobID, Before: time.Now().Add(time.Hour)}, 5)
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 
-		groups, err := c.FindTargetGroups(ctx, "", controldb.Page[string]{Top: 10})
+		all, err := targetgroups.On(c.Store).Defined(ctx)
+		require.NoError(t, err)
+		require.NotEmpty(t, all)
+		groups, err := targetgroups.On(c.Store).Find(ctx, "", controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.NotEmpty(t, groups)
-		uses, err := c.GroupUses(ctx, []string{steps[0].TargetGroup}, 10)
+		uses, err := targetgroups.On(c.Store).Uses(ctx, []string{steps[0].TargetGroup}, 10)
 		require.NoError(t, err)
 		require.NotEmpty(t, uses)
-		lists, err := c.GroupResolutions(ctx, steps[0].TargetGroupID, 10)
+		lists, err := targetgroups.On(c.Store).Resolutions(ctx, steps[0].TargetGroupID, 10)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{second, first}, []uuid.UUID{lists[0].Run, lists[1].Run})
-		count, err := c.CountResolvedTargets(ctx, second, lists[0].StepID)
+		count, err := targetgroups.On(c.Store).CountResolvedTargets(ctx, second, lists[0].StepID)
 		require.NoError(t, err)
 		require.Equal(t, 3, count)
-		target := func(r controldb.ResolvedTarget) string { return r.Database }
-		list, err := c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[controldb.ResolvedTarget]{Top: 2})
+		target := func(r targetgroups.ResolvedTarget) string { return r.Database }
+		list, err := targetgroups.On(c.Store).ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[targetgroups.ResolvedTarget]{Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b", "c"}, names(list, target))
-		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[controldb.ResolvedTarget]{After: &list[1], Top: 2})
+		list, err = targetgroups.On(c.Store).ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[targetgroups.ResolvedTarget]{After: &list[1], Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"d"}, names(list, target))
-		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.Page[controldb.ResolvedTarget]{})
+		list, err = targetgroups.On(c.Store).ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.Page[targetgroups.ResolvedTarget]{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"c"}, names(list, target))
-		added, count, err := c.MissingTargets(ctx, lists[0], lists[1], 1)
+		added, count, err := targetgroups.On(c.Store).MissingTargets(ctx, lists[0], lists[1], 1)
 		require.NoError(t, err)
 		require.Equal(t, []string{"c"}, names(added, target))
 		require.Equal(t, 2, count)
-		gone, count, err := c.MissingTargets(ctx, lists[1], lists[0], 5)
+		gone, count, err := targetgroups.On(c.Store).MissingTargets(ctx, lists[1], lists[0], 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"a"}, names(gone, target))
 		require.Equal(t, 1, count)
-		failed, err := c.FailedTargets(ctx, lists, 2)
+		failed, err := targetgroups.On(c.Store).FailedTargets(ctx, lists, 2)
 		require.NoError(t, err)
-		require.Equal(t, []string{"b1", "c1"}, names(failed, func(f controldb.FailedTarget) string { return fmt.Sprint(f.Database, f.Failures) }))
+		require.Equal(t, []string{"b1", "c1"}, names(failed, func(f targetgroups.FailedTarget) string { return fmt.Sprint(f.Database, f.Failures) }))
 	})
 }

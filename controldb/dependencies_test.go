@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/oracle"
@@ -114,7 +115,7 @@ func (c *control) play(t *testing.T, rt *rapid.T, term controldb.TermID, run uui
 	for range 500 {
 		held = append(held, c.pass(t, term).Tasks...)
 		if len(held) == 0 {
-			rows, err := c.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
+			rows, err := executions.On(c.Store).List(t.Context(), executions.Query{ID: run}, controldb.Page[executions.Key]{})
 			require.NoError(t, err)
 			if !rows[0].Active {
 				return
@@ -146,7 +147,7 @@ func (c *control) play(t *testing.T, rt *rapid.T, term controldb.TermID, run uui
 // describe returns a run of the control database as text.
 func (c *control) describe(t *testing.T, run uuid.UUID) string {
 	t.Helper()
-	rows, err := c.Executions(t.Context(), run)
+	rows, err := executions.On(c.Store).Rows(t.Context(), run)
 	require.NoError(t, err)
 	var lines []string
 	for _, e := range rows {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -16,8 +17,8 @@ func TestExamineHolds(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeTargetWindows)))
-		require.NoError(t, c.AddCalendar(t.Context(), "past", `{"dates": ["2001-01-01"]}`))
-		require.NoError(t, c.AddCalendar(t.Context(), "days", `{"monthDays": [1, 15, -1]}`))
+		require.NoError(t, timetable.On(c.Store).AddCalendar(t.Context(), "past", `{"dates": ["2001-01-01"]}`))
+		require.NoError(t, timetable.On(c.Store).AddCalendar(t.Context(), "days", `{"monthDays": [1, 15, -1]}`))
 		set := func(name, calendar, blackouts string) {
 			t.Helper()
 			require.NoError(t, holds.On(c.Store).SetWindow(t.Context(), holds.Window{

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -556,7 +557,7 @@ func TestExamineClockChanges(t *testing.T) {
 		c.job(t, "j", nil)
 		term := c.term(t)
 		for _, name := range []string{"on", "off"} {
-			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{
+			id, err := timetable.On(c.Store).Add(t.Context(), timetable.Spec{
 				JobName: "j", Name: name, Kind: new("cron5"), Spec: new(`{"cron": "*/15 * * * *", "gap": "skip", "overlap": "first", "blackouts": {"calendars": ["c"]}}`),
 				TimeZone: ptr("Europe/Berlin"), Enabled: ptr(name == "on"),
 			})
@@ -583,14 +584,14 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		for _, name := range []string{"on", "off"} {
-			_, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{
+			_, err := timetable.On(c.Store).Add(t.Context(), timetable.Spec{
 				JobName: "j", Name: name, Kind: new("cron5"), Spec: new(`{"cron": "0 1 * * *"}`), Enabled: ptr(name == "on"),
 			})
 			require.NoError(t, err)
 		}
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
 		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
-		schedules, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", Name: ptr("on")})
+		schedules, err := timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: "j", Name: ptr("on")})
 		require.NoError(t, err)
 		require.Contains(t, schedules[0].ParametersFault, "tenant")
 		found := c.findings(t, doctor.CodeParameters)

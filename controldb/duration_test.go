@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -34,7 +35,7 @@ func TestDurationOfTargets(t *testing.T) {
 		target := func(database string) uuid.UUID { return targets.NewTarget("s", database, "").ID }
 		want := map[string]int64{"a": 90_000, "b": 70_000}
 
-		rows, err := c.Executions(ctx, run)
+		rows, err := executions.On(c.Store).Rows(ctx, run)
 		require.NoError(t, err)
 		listed := 0
 		for _, e := range rows {
@@ -52,25 +53,25 @@ func TestDurationOfTargets(t *testing.T) {
 		}
 		require.Equal(t, 3, listed)
 
-		shown, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{})
+		shown, err := executions.On(c.Store).Targets(ctx, run, executions.RunTargetFilter{})
 		require.NoError(t, err)
-		watched, err := c.RunTargetsOfStep(ctx, run, 1, 100)
+		watched, err := executions.On(c.Store).TargetsOfStep(ctx, run, 1, 100)
 		require.NoError(t, err)
 		var ids []int64
 		for i := range watched {
 			ids = append(ids, watched[i].ID)
 		}
-		byID, err := c.RunTargetsByID(ctx, run, ids, 100)
+		byID, err := executions.On(c.Store).TargetsByID(ctx, run, ids, 100)
 		require.NoError(t, err)
 		require.Equal(t, watched, byID)
-		slowest, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{Order: controldb.Slowest, Limit: 2})
+		slowest, err := executions.On(c.Store).Targets(ctx, run, executions.RunTargetFilter{Order: executions.Slowest, Limit: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b"}, []string{slowest[0].Database, slowest[1].Database})
 		for name, ms := range want {
-			steps, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{Target: target(name)})
+			steps, err := executions.On(c.Store).Targets(ctx, run, executions.RunTargetFilter{Target: target(name)})
 			require.NoError(t, err)
 			require.Equal(t, ms, steps[0].Duration(time.Now()).Milliseconds())
-			on, err := c.RunsOnTarget(ctx, target(name), "", uuid.Nil, 5)
+			on, err := executions.On(c.Store).OnTarget(ctx, target(name), "", uuid.Nil, 5)
 			require.NoError(t, err)
 			require.Equal(t, ms, *on[0].DurationMS)
 			found := 0
@@ -88,7 +89,7 @@ func TestDurationOfTargets(t *testing.T) {
 			}
 			require.Equal(t, 2, found)
 		}
-		summary, err := c.RunDurations(ctx, run, 0)
+		summary, err := executions.On(c.Store).Durations(ctx, run, 0)
 		require.NoError(t, err)
 		require.Equal(t, int64(90_000), summary.MaxMS)
 	})
@@ -110,12 +111,12 @@ func TestDurationAfterClockJump(t *testing.T) {
 SET k.claimed_at = DATEADD(SECOND, -60, t.start_time)
 FROM jobs_internal.task_executions AS k
 INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id;`)
-		shown, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{})
+		shown, err := executions.On(c.Store).Targets(ctx, run, executions.RunTargetFilter{})
 		require.NoError(t, err)
 		require.Len(t, shown, 1)
 		require.Zero(t, *shown[0].DurationMS)
-		histogram, err := c.RunHistogram(ctx, run, 0)
+		histogram, err := executions.On(c.Store).Histogram(ctx, run, 0)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.DurationBucket{{Index: 0, Total: 1}}, histogram)
+		require.Equal(t, []executions.DurationBucket{{Index: 0, Total: 1}}, histogram)
 	})
 }

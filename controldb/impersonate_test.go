@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -48,7 +49,7 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 			{"jobs_reader", func(ctx context.Context) error { _, err := front.LiveAgents(ctx); return err }},
 			{"jobs_operator", func(ctx context.Context) error { _, err := front.StartJob(ctx, "j", uuid.New()); return err }},
 			{"jobs_author", func(ctx context.Context) error {
-				_, err := front.AddTargetGroup(ctx, "g"+strings.ReplaceAll(uuid.NewString(), "-", ""))
+				_, err := targetgroups.On(front).Add(ctx, "g"+strings.ReplaceAll(uuid.NewString(), "-", ""))
 				return err
 			}},
 			{"jobs_admin", func(ctx context.Context) error { return front.PurgeHistory(ctx, controldb.PurgeRequest{JobName: "j"}) }},
@@ -182,7 +183,7 @@ func TestExamineCallers(t *testing.T) {
 		require.Contains(t, front.findings(t, doctor.CodeCallers)[0].Found, "may make the calls of a REST front")
 
 		c.exec(t, `REVOKE IMPERSONATE ON USER::jobagent_author FROM jobs_front;`)
-		_, err := front.AddTargetGroup(as(t.Context(), "jobs_author", "ada"), "g")
+		_, err := targetgroups.On(front.Store).Add(as(t.Context(), "jobs_author", "ada"), "g")
 		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
 		require.ErrorContains(t, err, "jobagent db grants --role jobs_front")
 		found := front.findings(t, doctor.CodeCallers)

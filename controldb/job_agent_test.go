@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -330,7 +331,7 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 		limits, err := c.Limits(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int{3, 3, 4}, []int{limits[0].Max, limits[0].Running, limits[0].Waiting})
-		explained, err := c.ExplainExecution(ctx, run)
+		explained, err := executions.On(c.Store).Explain(ctx, run)
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprintf("%+v", explained), "capacity of the job agent")
 		_, err = c.CompleteTasks(ctx, terms[0], []controldb.Outcome{{Task: first[0].ID, Attempt: 1, Outcome: targets.Succeeded}})

@@ -23,25 +23,15 @@ type JobSpec = model.JobSpec
 func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
 	c := call.New("jobs.sp_add_job").In("job_name", spec.Name)
-	given(c, model.JobFields, &spec)
+	call.Given(c, model.JobFields, &spec)
 	c.Out("job_id", &id)
 	err := s.conn.Exec(ctx, "add job", c)
 	return uuid.UUID(id), err
 }
 
-// given adds what a caller gives of an object.
-func given[S, V any](c *call.Call, fields []model.Field[S, V], spec *S) *call.Call {
-	for i := range fields {
-		if v, ok := fields[i].Given(spec); ok {
-			c.In(fields[i].Name, v)
-		}
-	}
-	return c
-}
-
 // UpdateJob changes the given values. It does not create a new version of the job.
 func (s *Store) UpdateJob(ctx context.Context, spec JobSpec) error {
-	return s.conn.Exec(ctx, "update job", given(call.New("jobs.sp_update_job").In("job_name", spec.Name), model.JobFields, &spec))
+	return s.conn.Exec(ctx, "update job", call.Given(call.New("jobs.sp_update_job").In("job_name", spec.Name), model.JobFields, &spec))
 }
 
 // DeleteJob deletes a job with its history. Without force it returns [dberror.ErrJobActive] while
@@ -75,7 +65,7 @@ func newStepArgs(c *call.Call, spec StepSpec) {
 	if spec.TargetGroup != nil && *spec.TargetGroup == "" {
 		spec.TargetGroup = nil
 	}
-	given(c, model.StepFields, &spec)
+	call.Given(c, model.StepFields, &spec)
 }
 
 // StepAdded is the result of AddJobStep.
@@ -111,7 +101,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
 	call.Opt(c, "new_id", spec.NewID)
 	call.Opt(c, "new_name", spec.NewName)
 	var version int64
-	given(c, model.StepFields, &spec)
+	call.Given(c, model.StepFields, &spec)
 	c.Out("job_version", &version)
 	err := s.conn.Exec(ctx, "update job step", c)
 	return int(version), err

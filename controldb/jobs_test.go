@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 func TestAddJob(t *testing.T) {
@@ -233,7 +234,7 @@ EXEC jobs.sp_update_jobstep @job_name = N'j', @command = N'SELECT 2', @target_gr
 
 func TestTargetGroups(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		id, err := c.AddTargetGroup(t.Context(), "g")
+		id, err := targetgroups.On(c.Store).Add(t.Context(), "g")
 		require.NoError(t, err)
 		require.Equal(
 			t,
@@ -257,7 +258,7 @@ EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlShardMap', @serve
 			"Include|SqlServer|NULL|s|NULL|NULL|NULL", "Include|SqlShardMap|NULL|s|m|NULL|map",
 		}, c.rows(t, `SELECT membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
 FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY membership_type, target_type`))
-		members, err := c.TargetGroupMembers(t.Context(), "g")
+		members, err := targetgroups.On(c.Store).Members(t.Context(), "g")
 		require.NoError(t, err)
 		require.Len(t, members, 4)
 		for _, m := range members {
@@ -279,8 +280,8 @@ FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY me
 			c.fails(t, test.number, `EXEC jobs.sp_add_target_group_member `+test.args)
 		}
 
-		require.NoError(t, c.DeleteTargetGroupMember(t.Context(), "g", members[0].ID))
-		require.ErrorIs(t, c.DeleteTargetGroupMember(t.Context(), "g", members[0].ID), dberror.ErrMemberNotFound)
+		require.NoError(t, targetgroups.On(c.Store).DeleteMember(t.Context(), "g", members[0].ID))
+		require.ErrorIs(t, targetgroups.On(c.Store).DeleteMember(t.Context(), "g", members[0].ID), dberror.ErrMemberNotFound)
 		c.fails(t, 50026, `EXEC jobs.sp_delete_target_group_member N'g'`)
 		c.fails(t, 50106, `EXEC jobs.sp_delete_target_group_member N'nope', 'B9A5E1C0-0000-0000-0000-000000000000'`)
 
@@ -288,13 +289,13 @@ FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY me
 			t,
 			`EXEC jobs.sp_add_job N'j'; EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_add_target_group N'other';`,
 		)
-		err = c.DeleteTargetGroup(t.Context(), "g")
+		err = targetgroups.On(c.Store).Delete(t.Context(), "g")
 		require.ErrorIs(t, err, dberror.ErrGroupInUse)
 		require.ErrorContains(t, err, "'JobStep' of the job 'j'")
 		c.exec(t, `EXEC jobs.sp_start_job N'j'; EXEC jobs.sp_update_jobstep @job_name = N'j', @target_group_name = N'other';`)
 		c.fails(t, 50109, `EXEC jobs.sp_delete_target_group N'g'`)
 		c.exec(t, `EXEC jobs.sp_delete_job N'j', 1; EXEC jobs.sp_delete_target_group N'g';`)
-		require.ErrorIs(t, c.DeleteTargetGroup(t.Context(), "g"), dberror.ErrGroupNotFound)
+		require.ErrorIs(t, targetgroups.On(c.Store).Delete(t.Context(), "g"), dberror.ErrGroupNotFound)
 	})
 }
 

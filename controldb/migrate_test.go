@@ -11,7 +11,9 @@ import (
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -137,16 +139,16 @@ func TestMigrateFromRelease0(t *testing.T) {
 			[]string{c.lifecycles(t, waiting), c.lifecycles(t, upkeep)},
 		)
 		before := c.lifecycles(t, busy)
-		const executions = `SELECT job_execution_id, step_id, target_database_name, lifecycle, current_attempts, last_message
+		const query = `SELECT job_execution_id, step_id, target_database_name, lifecycle, current_attempts, last_message
 FROM jobs.job_executions
 ORDER BY create_time, job_execution_id, step_id, target_database_name;`
-		history := c.rows(t, executions)
+		history := c.rows(t, query)
 
 		require.NoError(t, deploy.On(c.Store).Migrate(ctx))
 		require.NoError(t, installed.On(c.Store).Verify(ctx))
 		require.NoError(t, deploy.On(c.Store).Migrate(ctx), "migrating twice is the same as once")
 		require.Equal(t, before, c.lifecycles(t, busy))
-		require.Equal(t, history, c.rows(t, executions))
+		require.Equal(t, history, c.rows(t, query))
 
 		name := env.CreateDatabase(t, "fresh")
 		fresh := env.OpenControl(t, name)
@@ -182,12 +184,12 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 			c.lifecycles(t, busy),
 		)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, rerun))
-		reruns, err := c.ExecutionReruns(ctx, done)
+		reruns, err := executions.On(c.Store).Reruns(ctx, done)
 		require.NoError(t, err)
 		require.Len(t, reruns, 1)
 		require.False(t, reruns[0].CreateTime.IsZero())
 		reruns[0].CreateTime = time.Time{}
-		require.Equal(t, controldb.Run{
+		require.Equal(t, executions.Run{
 			ID: rerun, RerunOf: done, RerunOnly: "Canceled,Failed,Skipped,TimedOut,Unknown", Lifecycle: jobs.Succeeded, StartedBy: reruns[0].StartedBy,
 		}, reruns[0])
 
@@ -323,7 +325,7 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 
 		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		unknown := func(id uuid.UUID) map[string]bool {
-			rows, err := c.Executions(t.Context(), id)
+			rows, err := executions.On(c.Store).Rows(t.Context(), id)
 			require.NoError(t, err)
 			m := map[string]bool{}
 			for _, e := range rows {
@@ -357,11 +359,11 @@ func TestMigrateParameters(t *testing.T) {
 		require.Zero(t, tasks[0].PayloadID)
 		require.False(t, tasks[0].Options.BindParameters)
 		c.complete(t, term, targets.Succeeded, "m", tasks[0])
-		none, err := c.ExecutionParameters(t.Context(), before)
+		none, err := executions.On(c.Store).Parameters(t.Context(), before)
 		require.NoError(t, err)
 		require.Empty(t, none)
 
-		require.NoError(t, c.UpdateSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
+		require.NoError(t, timetable.On(c.Store).Update(t.Context(), timetable.Spec{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
 		require.JSONEq(t, `{"a": 1}`, c.schedule(t, "j", "s").Parameters)
 		c.pass(t, term)
 		job, err := c.JobDetail(t.Context(), "j")
@@ -381,7 +383,7 @@ INNER JOIN jobs_internal.payloads AS p ON p.payload_id = s.run_payload_id WHERE 
 		text, err := c.Payload(t.Context(), tasks[0].PayloadID)
 		require.NoError(t, err)
 		require.Equal(t, `{"a": 1}`, text)
-		text, err = c.ExecutionParameters(t.Context(), id)
+		text, err = executions.On(c.Store).Parameters(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, `{"a": 1}`, text)
 		env.CheckInvariants(t, c.name, false)
@@ -401,7 +403,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		c.resolve(t, term, "a", "b", "c")
 		require.NoError(t, deploy.On(c.Store).Migrate(ctx))
 
-		origin, err := c.Run(ctx, before)
+		origin, err := executions.On(c.Store).Get(ctx, before)
 		require.NoError(t, err)
 		require.Zero(t, origin.Chosen)
 		tasks := c.pass(t, term).Tasks
@@ -411,7 +413,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		chosen := []targets.Target{tasks[0].Target, tasks[1].Target}
 		again, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: before, OnlyTargets: chosen})
 		require.NoError(t, err)
-		origin, err = c.Run(ctx, again)
+		origin, err = executions.On(c.Store).Get(ctx, again)
 		require.NoError(t, err)
 		require.Equal(t, 2, origin.Chosen)
 		c.pass(t, term)
@@ -434,7 +436,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		c.complete(t, term, targets.Succeeded, "", tasks[1])
 		c.pass(t, term)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Failed 1/b=Succeeded", c.lifecycles(t, tolerant))
-		origin, err = c.Run(ctx, tolerant)
+		origin, err = executions.On(c.Store).Get(ctx, tolerant)
 		require.NoError(t, err)
 		require.Equal(t, 1, origin.Tolerated)
 		env.CheckInvariants(t, c.name, false)

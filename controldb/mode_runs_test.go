@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/targets"
@@ -50,7 +51,7 @@ func TestModesAreNoRuns(t *testing.T) {
 		}
 		require.Equal(t, 2, get[int](t, c, "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE mode IS NOT NULL AND lifecycle = N'Failed';"))
 
-		latest, err := c.LatestRuns(ctx, []string{"j", "never"}, 10)
+		latest, err := executions.On(c.Store).Latest(ctx, []string{"j", "never"}, 10)
 		require.NoError(t, err)
 		require.Len(t, latest, 1)
 		require.Equal(t, run, latest[0].ID)
@@ -64,11 +65,11 @@ func TestModesAreNoRuns(t *testing.T) {
 		failures, err := summary.On(c.Store).Failures(ctx, 1)
 		require.NoError(t, err)
 		require.Empty(t, failures.Errors)
-		outcomes, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Top: 10, Jobs: 10})
+		outcomes, err := executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Top: 10, Jobs: 10})
 		require.NoError(t, err)
 		require.Len(t, outcomes.Outcomes, 1)
 		require.Equal(t, []any{"Succeeded", run}, []any{outcomes.Outcomes[0].Outcome, outcomes.Outcomes[0].Run})
-		listed, err := c.RunsOnTarget(ctx, outcomes.Targets[0].ID, "j", uuid.Nil, 10)
+		listed, err := executions.On(c.Store).OnTarget(ctx, outcomes.Targets[0].ID, "j", uuid.Nil, 10)
 		require.NoError(t, err)
 		require.Len(t, listed, 2)
 		require.Equal(t, []controldb.RunMode{controldb.ModePreflight, ""}, []controldb.RunMode{listed[0].Mode, listed[1].Mode})

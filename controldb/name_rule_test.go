@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -96,7 +97,7 @@ func TestNameRule(t *testing.T) {
 		// deleted.
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeNames)))
 		for i, name := range good {
-			_, err := c.AddTargetGroup(t.Context(), name)
+			_, err := targetgroups.On(c.Store).Add(t.Context(), name)
 			require.NoError(t, err, i)
 		}
 		found := c.findings(t, doctor.CodeNames)
@@ -107,7 +108,7 @@ func TestNameRule(t *testing.T) {
 		list := func(names ...string) {
 			t.Helper()
 			for _, name := range names {
-				_, err := c.AddTargetGroup(t.Context(), "old")
+				_, err := targetgroups.On(c.Store).Add(t.Context(), "old")
 				require.NoError(t, err)
 				c.exec(t, `UPDATE g SET g.name = @p1 FROM jobs_internal.target_groups AS g WHERE g.name = N'old';`, name)
 			}
@@ -259,7 +260,7 @@ func TestMembersOfOtherCase(t *testing.T) {
 			for i, s := range servers {
 				members = append(members, targets.Member{Kind: "SqlDatabase", Server: s, Database: []string{"d", "D"}[i%2]})
 			}
-			_, err := c.SetTargetGroup(t.Context(), "g", members, nil)
+			_, err := targetgroups.On(c.Store).Set(t.Context(), "g", members, nil)
 			return err
 		}
 		for _, other := range []string{"s1", "S1", "tcp:S1", "TCP:s1,1433", "s1,1433"} {
@@ -269,10 +270,10 @@ func TestMembersOfOtherCase(t *testing.T) {
 			require.NoError(t, set("s1", other), other)
 		}
 		require.NoError(t, set("s1"))
-		list, err := c.TargetGroupMembers(t.Context(), "g")
+		list, err := targetgroups.On(c.Store).Members(t.Context(), "g")
 		require.NoError(t, err)
 		require.NoError(t, set("S1"), "another spelling is a change")
-		changed, err := c.TargetGroupMembers(t.Context(), "g")
+		changed, err := targetgroups.On(c.Store).Members(t.Context(), "g")
 		require.NoError(t, err)
 		require.Equal(t, "S1", changed[0].Server)
 		require.NotEqual(t, list[0].ID, changed[0].ID)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/summary"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -339,12 +340,12 @@ func TestOverviewOfSchedules(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "nightly", nil)
 		for _, name := range []string{"due", "paused", "bad", "late"} {
-			_, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "nightly", Name: name, Kind: new("cron5"), Spec: new("0 3 * * *")})
+			_, err := timetable.On(c.Store).Add(t.Context(), timetable.Spec{JobName: "nightly", Name: name, Kind: new("cron5"), Spec: new("0 3 * * *")})
 			require.NoError(t, err)
 		}
 		term := c.term(t)
 		c.validate(t, term, time.Now().UTC().Add(time.Hour))
-		require.NoError(t, c.PauseSchedule(t.Context(), "nightly", "paused", true, "until <Monday>"))
+		require.NoError(t, timetable.On(c.Store).Pause(t.Context(), "nightly", "paused", true, "until <Monday>"))
 		c.exec(t, `UPDATE jobs_internal.schedules SET state = N'Faulted', reason = N'no such day', closed_at = SYSUTCDATETIME(), next_due_at = NULL, next_fire_at = NULL WHERE name = N'bad';
 UPDATE jobs_internal.schedules SET next_fire_at = DATEADD(HOUR, -2, next_fire_at) WHERE name = N'late';`)
 		o := c.overview(t)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -31,7 +33,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		for _, name := range []string{"b", "a", "c"} {
 			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
 			require.NoError(t, err)
-			_, err = c.SetTargetGroup(ctx, name, []targets.Member{{Kind: "SqlServer", Server: name}, {Kind: "SqlServer", Server: "a"}}[:1], nil)
+			_, err = targetgroups.On(c.Store).Set(ctx, name, []targets.Member{{Kind: "SqlServer", Server: name}, {Kind: "SqlServer", Server: "a"}}[:1], nil)
 			require.NoError(t, err)
 			for _, step := range []string{"z", "y", "x"} {
 				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: new("SELECT 1"), TargetGroup: new("g")}, nil)
@@ -55,26 +57,26 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		_, err = c.JobDetail(ctx, "nope")
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 
-		groups, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
+		groups, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
 		require.NoError(t, err)
-		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g controldb.TargetGroupDetail) string {
+		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g targetgroups.Detail) string {
 			return fmt.Sprint(g.Name, " ", names(g.Members, func(m targets.Member) string { return m.Server }))
 		}))
-		few, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 1)
+		few, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 1)
 		require.NoError(t, err)
 		require.Len(t, few, 2)
 		require.Len(t, few[0].Members, 1)
 		require.False(t, few[0].Unread)
 		require.Empty(t, few[1].Members)
 		require.True(t, few[1].Unread, "a second member is too many")
-		one, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 1}, 0)
+		one, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 1}, 0)
 		require.NoError(t, err)
 		require.Len(t, one[0].Members, 1, "there is at least one group")
-		group, err := c.TargetGroup(ctx, "G")
+		group, err := targetgroups.On(c.Store).Get(ctx, "G")
 		require.NoError(t, err)
 		require.Empty(t, group.Members)
 		require.Equal(t, "g", group.Name)
-		_, err = c.TargetGroup(ctx, "nope")
+		_, err = targetgroups.On(c.Store).Get(ctx, "nope")
 		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 
 		versions, err := c.JobVersions(ctx, "a", controldb.Page[int]{After: ptr(0), Top: 2})
@@ -117,23 +119,23 @@ func TestPagesOfRuns(t *testing.T) {
 			second, third = third, second
 		}
 
-		ids := func(list []controldb.Run, err error) (found []uuid.UUID) {
+		ids := func(list []executions.Run, err error) (found []uuid.UUID) {
 			require.NoError(t, err)
 			for _, e := range list {
 				found = append(found, e.ID)
 			}
 			return found
 		}
-		all := ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{}))
+		all := ids(executions.On(c.Store).List(ctx, executions.Query{JobName: "j"}, controldb.Page[executions.Key]{}))
 		require.ElementsMatch(t, []uuid.UUID{second, third}, all[:2])
 		require.Equal(t, first, all[2])
-		every := ids(c.Runs(ctx, controldb.RunQuery{}, controldb.Page[controldb.RunKey]{}))
+		every := ids(executions.On(c.Store).List(ctx, executions.Query{}, controldb.Page[executions.Key]{}))
 		require.Len(t, every, 4)
 		require.Contains(t, every, other)
 
 		var paged []uuid.UUID
-		for key := (*controldb.RunKey)(nil); ; {
-			page, err := c.Runs(ctx, controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{After: key, Top: 1})
+		for key := (*executions.Key)(nil); ; {
+			page, err := executions.On(c.Store).List(ctx, executions.Query{JobName: "j"}, controldb.Page[executions.Key]{After: key, Top: 1})
 			require.NoError(t, err)
 			if len(page) == 0 {
 				break
@@ -142,55 +144,55 @@ func TestPagesOfRuns(t *testing.T) {
 			key = ptr(page[0].Key())
 		}
 		require.Equal(t, all, paged, "ties are neither left out nor given twice")
-		require.Equal(t, all[1:], ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{Skip: 1})))
+		require.Equal(t, all[1:], ids(executions.On(c.Store).List(ctx, executions.Query{JobName: "j"}, controldb.Page[executions.Key]{Skip: 1})))
 
-		run, err := c.RunOf(ctx, "J", first)
+		run, err := executions.On(c.Store).Of(ctx, "J", first)
 		require.NoError(t, err)
-		_, err = c.RunOf(ctx, "k", first)
+		_, err = executions.On(c.Store).Of(ctx, "k", first)
 		require.ErrorIs(t, err, dberror.ErrExecutionNotFound)
 		for name, test := range map[string]struct {
-			filter controldb.RunFilter
+			filter executions.Filter
 			want   []uuid.UUID
 		}{
-			"created from":   {controldb.RunFilter{CreatedFrom: run.CreateTime}, all},
-			"created before": {controldb.RunFilter{CreatedBefore: run.CreateTime}, nil},
-			"later":          {controldb.RunFilter{CreatedFrom: run.CreateTime.Add(time.Hour)}, all[:2]},
-			"ended from":     {controldb.RunFilter{EndedFrom: run.EndTime}, all[2:]},
-			"ended before":   {controldb.RunFilter{EndedBefore: run.EndTime}, nil},
-			"ended":          {controldb.RunFilter{EndedBefore: run.EndTime.Add(time.Hour)}, all[2:]},
-			"active":         {controldb.RunFilter{Active: ptr(true)}, all[:2]},
-			"not active":     {controldb.RunFilter{Active: ptr(false)}, all[2:]},
-			"active, ended":  {controldb.RunFilter{Active: ptr(true), EndedFrom: run.CreateTime}, nil},
+			"created from":   {executions.Filter{CreatedFrom: run.CreateTime}, all},
+			"created before": {executions.Filter{CreatedBefore: run.CreateTime}, nil},
+			"later":          {executions.Filter{CreatedFrom: run.CreateTime.Add(time.Hour)}, all[:2]},
+			"ended from":     {executions.Filter{EndedFrom: run.EndTime}, all[2:]},
+			"ended before":   {executions.Filter{EndedBefore: run.EndTime}, nil},
+			"ended":          {executions.Filter{EndedBefore: run.EndTime.Add(time.Hour)}, all[2:]},
+			"active":         {executions.Filter{Active: ptr(true)}, all[:2]},
+			"not active":     {executions.Filter{Active: ptr(false)}, all[2:]},
+			"active, ended":  {executions.Filter{Active: ptr(true), EndedFrom: run.CreateTime}, nil},
 		} {
-			require.Equal(t, test.want, ids(c.Runs(ctx, controldb.RunQuery{JobName: "j", RunFilter: test.filter}, controldb.Page[controldb.RunKey]{Top: 10})), name)
+			require.Equal(t, test.want, ids(executions.On(c.Store).List(ctx, executions.Query{JobName: "j", Filter: test.filter}, controldb.Page[executions.Key]{Top: 10})), name)
 		}
 
-		row := func(e controldb.StepRun) string { return fmt.Sprint(*e.StepID, e.StepName, e.Database, e.Lifecycle) }
-		steps, err := c.StepRuns(ctx, first, "", controldb.RunFilter{}, controldb.Page[int]{Top: 10})
+		row := func(e executions.StepRun) string { return fmt.Sprint(*e.StepID, e.StepName, e.Database, e.Lifecycle) }
+		steps, err := executions.On(c.Store).Steps(ctx, first, "", executions.Filter{}, controldb.Page[int]{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, steps, 2)
-		behind, err := c.StepRuns(ctx, first, "", controldb.RunFilter{EndedFrom: run.CreateTime}, controldb.Page[int]{After: ptr(1), Top: 10})
+		behind, err := executions.On(c.Store).Steps(ctx, first, "", executions.Filter{EndedFrom: run.CreateTime}, controldb.Page[int]{After: ptr(1), Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, names(steps[1:], row), names(behind, row))
-		named, err := c.StepRuns(ctx, first, steps[0].StepName, controldb.RunFilter{}, controldb.Page[int]{Top: 10})
+		named, err := executions.On(c.Store).Steps(ctx, first, steps[0].StepName, executions.Filter{}, controldb.Page[int]{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, names(steps[:1], row), names(named, row))
 
-		list, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, controldb.Page[controldb.StepRunKey]{Top: 10})
+		list, err := executions.On(c.Store).TargetRuns(ctx, first, "", uuid.Nil, executions.Filter{}, controldb.Page[executions.StepRunKey]{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, list, 3)
 		var found []string
-		for key := (*controldb.StepRunKey)(nil); ; {
-			page, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, controldb.Page[controldb.StepRunKey]{After: key, Top: 1})
+		for key := (*executions.StepRunKey)(nil); ; {
+			page, err := executions.On(c.Store).TargetRuns(ctx, first, "", uuid.Nil, executions.Filter{}, controldb.Page[executions.StepRunKey]{After: key, Top: 1})
 			require.NoError(t, err)
 			if len(page) == 0 {
 				break
 			}
 			found = append(found, row(page[0]))
-			key = &controldb.StepRunKey{StepID: *page[0].StepID, Server: page[0].Server, Database: page[0].Database, TargetID: page[0].TargetID}
+			key = &executions.StepRunKey{StepID: *page[0].StepID, Server: page[0].Server, Database: page[0].Database, TargetID: page[0].TargetID}
 		}
 		require.Equal(t, names(list, row), found)
-		one, err := c.TargetRuns(ctx, first, list[1].StepName, list[1].TargetID, controldb.RunFilter{Active: ptr(false)}, controldb.Page[controldb.StepRunKey]{Top: 10})
+		one, err := executions.On(c.Store).TargetRuns(ctx, first, list[1].StepName, list[1].TargetID, executions.Filter{Active: ptr(false)}, controldb.Page[executions.StepRunKey]{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, names(list[1:2], row), names(one, row))
 	})

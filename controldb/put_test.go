@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -37,10 +38,10 @@ func TestPutWithCallers(t *testing.T) {
 		} {
 			ctx := caller.With(t.Context(), by)
 			members := []targets.Member{{Kind: "SqlDatabase", Server: "s", Database: "b"}, {Kind: "SqlDatabase", Server: "s", Database: "a"}}
-			group, err := c.SetTargetGroup(ctx, name, members, nil)
+			group, err := targetgroups.On(c.Store).Set(ctx, name, members, nil)
 			require.NoError(t, err)
 			require.True(t, group.Created)
-			read, err := c.TargetGroup(ctx, name)
+			read, err := targetgroups.On(c.Store).Get(ctx, name)
 			require.NoError(t, err)
 			require.Equal(t, read, group.Object)
 			require.Len(t, read.Members, 2)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -19,9 +19,9 @@ func TestRemark(t *testing.T) {
 		"": "", on[:len(on)-1]: "", on + left: left,
 		"Step 12 succeeded execution on endpoint 'a.example.com'. 200": "200",
 	} {
-		require.Equal(t, want, controldb.Remark(jobs.Succeeded, message))
+		require.Equal(t, want, executions.Remark(jobs.Succeeded, message))
 	}
-	require.Equal(t, "Cannot.", controldb.Remark(jobs.Failed, "Cannot."))
+	require.Equal(t, "Cannot.", executions.Remark(jobs.Failed, "Cannot."))
 	longest := "Step 2147483647 succeeded execution on target (server '" + strings.Repeat("s", 256) + "', database '" + strings.Repeat("d", 128) + "'). "
-	require.Less(t, len(longest), controldb.MaxSuccessSentence)
+	require.Less(t, len(longest), executions.MaxSuccessSentence)
 }

@@ -14,6 +14,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -95,7 +96,7 @@ func TestPlanRulesAgree(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "u", nil)
-		require.NoError(t, c.AddCalendar(t.Context(), "c", `{"dates": ["2030-12-24"]}`))
+		require.NoError(t, timetable.On(c.Store).AddCalendar(t.Context(), "c", `{"dates": ["2030-12-24"]}`))
 		normal := func(text string) (stored string, err error) {
 			err = c.db.QueryRowContext(t.Context(), `DECLARE @stored NVARCHAR(MAX);
 EXECUTE jobs_internal.check_rollout_plan @plan = @p1, @stored = @stored OUTPUT;

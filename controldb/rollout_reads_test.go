@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -116,14 +117,14 @@ func TestRolloutDoor(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, rollouts.Aborted, r.State)
 
-		list, err := rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{JobName: "j", States: []rollouts.State{rollouts.Aborted}}, controldb.Page[controldb.RunKey]{})
+		list, err := rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{JobName: "j", States: []rollouts.State{rollouts.Aborted}}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		key := list[0].Key()
-		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[controldb.RunKey]{After: &key})
+		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[executions.Key]{After: &key})
 		require.NoError(t, err)
 		require.Empty(t, list)
-		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{Active: true, UndoOf: id}, controldb.Page[controldb.RunKey]{})
+		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{Active: true, UndoOf: id}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Empty(t, list)
 		found, err := c.Names(ctx, controldb.NameFilter{Kind: controldb.NamesOfRollouts, Prefix: id.String()[:6]})

@@ -18,7 +18,9 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -326,7 +328,7 @@ func TestRandomRollOuts(t *testing.T) {
 			steps := rapid.IntRange(1, 2).Draw(rt, "steps")
 			if number == 1 {
 				c.job(t, "p", once)
-				require.NoError(t, c.AddCalendar(t.Context(), "always", `{"startTime": "2020-01-01T00:00:00", "rrule": "FREQ=DAILY", "duration": "PT24H"}`))
+				require.NoError(t, timetable.On(c.Store).AddCalendar(t.Context(), "always", `{"startTime": "2020-01-01T00:00:00", "rrule": "FREQ=DAILY", "duration": "PT24H"}`))
 			}
 			start, err := c.StartTerm(t.Context(), agent, time.Hour)
 			require.NoError(t, err)
@@ -475,7 +477,7 @@ func TestRollOutIsExplained(t *testing.T) {
 		c.plan(t, nil, members{"name": "canary", "targets": "4", "parallelism": 1, "approval": "any"})
 		run := c.start(t, "j")
 		require.Empty(t, c.rollOut(t, term, numbered(4), succeed))
-		x, err := c.ExplainExecution(t.Context(), run)
+		x, err := executions.On(c.Store).Explain(t.Context(), run)
 		require.NoError(t, err)
 		require.Equal(t, "The wave 'canary' starts when somebody approves it.", x.Text)
 		require.Equal(t, "Wave", x.Waits[0].For)
@@ -485,7 +487,7 @@ func TestRollOutIsExplained(t *testing.T) {
 		}
 		wave := uuid.MustParse(c.rows(t, `SELECT CAST(run_id AS NVARCHAR(36)) FROM jobs.rollout_waves`)[0])
 		waits := func() string {
-			x, err := c.ExplainExecution(t.Context(), wave)
+			x, err := executions.On(c.Store).Explain(t.Context(), wave)
 			require.NoError(t, err)
 			return x.Waits[len(x.Waits)-1].Text
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -71,7 +72,7 @@ func TestTargetsOfRun(t *testing.T) {
 		})
 
 		target := targets.NewTarget("s", "a", "").ID
-		steps, err := c.RunTargets(ctx, second, controldb.RunTargetFilter{Target: target})
+		steps, err := executions.On(c.Store).Targets(ctx, second, executions.RunTargetFilter{Target: target})
 		require.NoError(t, err)
 		require.Len(t, steps, 1)
 		a := steps[0]
@@ -80,64 +81,64 @@ func TestTargetsOfRun(t *testing.T) {
 		require.Equal(t, "step 1", a.StepName)
 		require.Equal(t, int32(7), *a.ErrorLine)
 		require.False(t, a.NextAttempt.IsZero())
-		steps, err = c.RunTargets(ctx, second, controldb.RunTargetFilter{Target: uuid.New()})
+		steps, err = executions.On(c.Store).Targets(ctx, second, executions.RunTargetFilter{Target: uuid.New()})
 		require.NoError(t, err)
 		require.Empty(t, steps)
 
-		attempts, err := c.TargetAttempts(ctx, second, 1, target, 0, 10)
+		attempts, err := executions.On(c.Store).Attempts(ctx, second, 1, target, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, attempts, 1)
 		require.Equal(t, "Failed", attempts[0].Outcome)
 		require.Equal(t, "host", attempts[0].Host)
 		require.Equal(t, "p", attempts[0].Procedure)
 		require.Equal(t, int64(3), *attempts[0].RowsAffected)
-		older, err := c.TargetAttempts(ctx, second, 1, target, attempts[0].ID, 10)
+		older, err := executions.On(c.Store).Attempts(ctx, second, 1, target, attempts[0].ID, 10)
 		require.NoError(t, err)
 		require.Empty(t, older)
-		count, err := c.CountMessages(ctx, second, attempts[0].ID)
+		count, err := executions.On(c.Store).CountMessages(ctx, second, attempts[0].ID)
 		require.NoError(t, err)
-		require.Equal(t, controldb.MessageCount{Total: 3, Important: 1}, count)
-		messages, err := c.AttemptMessages(ctx, second, attempts[0].ID, false, 1, 1)
+		require.Equal(t, executions.MessageCount{Total: 3, Important: 1}, count)
+		messages, err := executions.On(c.Store).AttemptMessages(ctx, second, attempts[0].ID, false, 1, 1)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.AttemptMessage{{Ordinal: 2, Message: targets.Message{Kind: targets.KindRows, Rows: 3}}}, messages)
-		messages, err = c.AttemptMessages(ctx, second, attempts[0].ID, true, 0, 10)
+		require.Equal(t, []executions.AttemptMessage{{Ordinal: 2, Message: targets.Message{Kind: targets.KindRows, Rows: 3}}}, messages)
+		messages, err = executions.On(c.Store).AttemptMessages(ctx, second, attempts[0].ID, true, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, messages, 1)
 		require.Equal(t, "no a", messages[0].Message.Text)
 
-		origin, err := c.Run(ctx, second, controldb.RunStates)
+		origin, err := executions.On(c.Store).Get(ctx, second, executions.States)
 		require.NoError(t, err)
 		require.Equal(t, "j", origin.JobName)
 		require.NotEmpty(t, origin.StartedBy)
 		require.Nil(t, origin.Schedule)
-		_, err = c.Run(ctx, uuid.New())
+		_, err = executions.On(c.Store).Get(ctx, uuid.New())
 		require.ErrorIs(t, err, dberror.ErrExecutionNotFound)
-		history, err := c.TargetHistory(ctx, a, origin.CreateTime, 5)
+		history, err := executions.On(c.Store).TargetHistory(ctx, a, origin.CreateTime, 5)
 		require.NoError(t, err)
 		require.Equal(t, []string{"WaitingForRetry", "Succeeded"},
-			names(history, func(r controldb.TargetResult) string { return string(r.Lifecycle) }))
+			names(history, func(r executions.TargetResult) string { return string(r.Lifecycle) }))
 
-		peers, err := c.StepPeers(ctx, second, 1, ptr(int32(2627)))
+		peers, err := executions.On(c.Store).StepPeers(ctx, second, 1, ptr(int32(2627)))
 		require.NoError(t, err)
-		require.Equal(t, controldb.StepPeers{Total: 4, Active: 2, Failed: 1, Alike: 1}, peers)
+		require.Equal(t, executions.StepPeers{Total: 4, Active: 2, Failed: 1, Alike: 1}, peers)
 		require.Equal(t, []string{"1 Failed 1", "1 InProgress 1", "1 Succeeded 1", "1 WaitingForRetry 1"},
-			names(origin.Steps[0].States, func(n controldb.StateCount) string { return fmt.Sprint(n.StepID, " ", n.Lifecycle, " ", n.Total) }))
-		place := func(r controldb.RunTarget) string { return fmt.Sprint(r.Lifecycle, " ", r.Place()) }
-		list, err := c.FirstTargets(ctx, first, 1)
+			names(origin.Steps[0].States, func(n executions.StateCount) string { return fmt.Sprint(n.StepID, " ", n.Lifecycle, " ", n.Total) }))
+		place := func(r executions.RunTarget) string { return fmt.Sprint(r.Lifecycle, " ", r.Place()) }
+		list, err := executions.On(c.Store).FirstTargets(ctx, first, 1)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Failed s/b", "Succeeded s/a"}, names(list, place))
-		succeeded := controldb.RunTargetFilter{
-			Steps: []int{1}, Lifecycles: []jobs.Lifecycle{jobs.Succeeded}, After: &controldb.StepRunKey{StepID: 1, Server: "s", Database: "a"}, Limit: 5,
+		succeeded := executions.RunTargetFilter{
+			Steps: []int{1}, Lifecycles: []jobs.Lifecycle{jobs.Succeeded}, After: &executions.StepRunKey{StepID: 1, Server: "s", Database: "a"}, Limit: 5,
 		}
-		list, err = c.RunTargets(ctx, first, succeeded)
+		list, err = executions.On(c.Store).Targets(ctx, first, succeeded)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Succeeded s/a", "Succeeded s/c"}, names(list, place)) // of the same name, by id
 		succeeded.After.TargetID = target
-		list, err = c.RunTargets(ctx, first, succeeded)
+		list, err = executions.On(c.Store).Targets(ctx, first, succeeded)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Succeeded s/c"}, names(list, place))
 
-		e, err := c.ExplainTarget(ctx, second, 1, target)
+		e, err := executions.On(c.Store).ExplainTarget(ctx, second, 1, target)
 		require.NoError(t, err)
 		found := 0
 		for _, w := range e.Waits {
@@ -161,9 +162,9 @@ func TestExplainTargetBehindOthers(t *testing.T) {
 			databases = append(databases, fmt.Sprintf("d%02d", i))
 		}
 		c.resolve(t, term, databases...)
-		e, err := c.ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
+		e, err := executions.On(c.Store).ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
 		require.NoError(t, err)
-		var last controldb.Wait
+		var last executions.Wait
 		n := 0
 		for _, w := range e.Waits {
 			if w.Database != "" {
@@ -178,7 +179,7 @@ func TestExplainTargetBehindOthers(t *testing.T) {
 
 		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 1}))
 		require.Len(t, c.pass(t, term).Tasks, 1)
-		e, err = c.ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
+		e, err = executions.On(c.Store).ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
 		require.NoError(t, err)
 		for _, w := range e.Waits {
 			if w.Database == "d37" {
@@ -220,59 +221,59 @@ WHERE e.job_execution_id = @p1 AND (t.database_name = @p2 OR @p2 = N'');`, id.St
 		set(after, "slow", 5*time.Second)
 		set(before, "fast", 9*time.Second)
 
-		counts, err := c.CompareRuns(ctx, after, before)
+		counts, err := executions.On(c.Store).Compare(ctx, after, before)
 		require.NoError(t, err)
-		require.Equal(t, map[controldb.Change]int{
-			controldb.NewlyFailing: 1, controldb.StillFailing: 1, controldb.NewlyFixed: 1, controldb.NewTarget: 1, controldb.Vanished: 1,
-			controldb.Slower: 1, controldb.Faster: 1, controldb.Same: 1,
+		require.Equal(t, map[executions.Change]int{
+			executions.NewlyFailing: 1, executions.StillFailing: 1, executions.NewlyFixed: 1, executions.NewTarget: 1, executions.Vanished: 1,
+			executions.Slower: 1, executions.Faster: 1, executions.Same: 1,
 		}, counts)
-		for change, database := range map[controldb.Change]string{
-			controldb.NewlyFailing: "fails", controldb.StillFailing: "still", controldb.NewlyFixed: "fixed", controldb.NewTarget: "new",
-			controldb.Vanished: "gone", controldb.Slower: "slow", controldb.Faster: "fast", controldb.Same: "good",
+		for change, database := range map[executions.Change]string{
+			executions.NewlyFailing: "fails", executions.StillFailing: "still", executions.NewlyFixed: "fixed", executions.NewTarget: "new",
+			executions.Vanished: "gone", executions.Slower: "slow", executions.Faster: "fast", executions.Same: "good",
 		} {
-			list, err := c.ComparedTargets(ctx, after, before, change, 0, 5)
+			list, err := executions.On(c.Store).ComparedTargets(ctx, after, before, change, 0, 5)
 			require.NoError(t, err)
 			require.Len(t, list, 1, change)
 			require.Equal(t, "s/"+database, list[0].Place())
 			require.Equal(t, change, list[0].Change)
 		}
-		slower, err := c.ComparedTargets(ctx, after, before, controldb.Slower, 0, 100)
+		slower, err := executions.On(c.Store).ComparedTargets(ctx, after, before, executions.Slower, 0, 100)
 		require.NoError(t, err)
 		require.EqualValues(t, 4000, *slower[0].MS-*slower[0].MSBefore)
-		none, err := c.ComparedTargets(ctx, after, before, controldb.Slower, 1, 100)
+		none, err := executions.On(c.Store).ComparedTargets(ctx, after, before, executions.Slower, 1, 100)
 		require.NoError(t, err)
 		require.Empty(t, none)
 
-		d, err := c.RunDurations(ctx, after, 0)
+		d, err := executions.On(c.Store).Durations(ctx, after, 0)
 		require.NoError(t, err)
 		require.Equal(t, []int64{7, 100, 100, 5000, 5000, 5000}, []int64{int64(d.Targets), d.MinMS, d.P50MS, d.P90MS, d.P99MS, d.MaxMS})
-		d, err = c.RunDurations(ctx, after, 2)
+		d, err = executions.On(c.Store).Durations(ctx, after, 2)
 		require.NoError(t, err)
 		require.Zero(t, d)
-		histogram, err := c.RunHistogram(ctx, after, 0)
+		histogram, err := executions.On(c.Store).Histogram(ctx, after, 0)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.DurationBucket{{Index: 18, Total: 6, Failed: 3}, {Index: 34, Total: 1}}, histogram)
-		slowest, err := c.RunTargets(ctx, after, controldb.RunTargetFilter{Order: controldb.Slowest, Steps: []int{1}, Limit: 2})
+		require.Equal(t, []executions.DurationBucket{{Index: 18, Total: 6, Failed: 3}, {Index: 34, Total: 1}}, histogram)
+		slowest, err := executions.On(c.Store).Targets(ctx, after, executions.RunTargetFilter{Order: executions.Slowest, Steps: []int{1}, Limit: 2})
 		require.NoError(t, err)
 		require.Len(t, slowest, 2)
 		require.Equal(t, "slow", slowest[0].Database)
 		require.Equal(t, 5*time.Second, slowest[0].Duration(time.Now()))
-		attempts, err := c.SlowestAttempts(ctx, after, 0, 2, 10)
+		attempts, err := executions.On(c.Store).SlowestAttempts(ctx, after, 0, 2, 10)
 		require.NoError(t, err)
 		require.Len(t, attempts, 2)
-		waits, err := c.RunTargets(ctx, after, controldb.RunTargetFilter{Order: controldb.LongestWait, Limit: 3})
+		waits, err := executions.On(c.Store).Targets(ctx, after, executions.RunTargetFilter{Order: executions.LongestWait, Limit: 3})
 		require.NoError(t, err)
 		require.Len(t, waits, 3)
 
 		_, err = c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: ptr("SELECT 2")})
 		require.NoError(t, err)
-		origin, err := c.Run(ctx, after)
+		origin, err := executions.On(c.Store).Get(ctx, after)
 		require.NoError(t, err)
-		changed, err := c.ChangedSteps(ctx, origin.JobID, 1, 2)
+		changed, err := executions.On(c.Store).ChangedSteps(ctx, origin.JobID, 1, 2)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.ChangedStep{{StepName: "step 1", Change: "Changed"}}, changed)
-		changed, err = c.ChangedSteps(ctx, origin.JobID, 0, 1)
+		require.Equal(t, []executions.ChangedStep{{StepName: "step 1", Change: "Changed"}}, changed)
+		changed, err = executions.On(c.Store).ChangedSteps(ctx, origin.JobID, 0, 1)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.ChangedStep{{StepName: "step 1", Change: "Added"}}, changed)
+		require.Equal(t, []executions.ChangedStep{{StepName: "step 1", Change: "Added"}}, changed)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -17,12 +18,12 @@ import (
 // One call reads a row per step and state, at each point of a run's life.
 func TestReadRun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		_, err := c.Run(t.Context(), uuid.New(), controldb.RunStates)
+		_, err := executions.On(c.Store).Get(t.Context(), uuid.New(), executions.States)
 		require.ErrorIs(t, err, dberror.ErrExecutionNotFound)
 		c.job(t, "j", nil, nil)
 		term := c.term(t)
 		id := c.start(t, "j")
-		w, err := c.Run(t.Context(), id, controldb.RunStates)
+		w, err := executions.On(c.Store).Get(t.Context(), id, executions.States)
 		require.NoError(t, err)
 		require.Equal(t, id, w.ID)
 		require.Equal(t, "j", w.JobName)
@@ -30,7 +31,7 @@ func TestReadRun(t *testing.T) {
 		require.Equal(t, jobs.Created, w.Lifecycle)
 		require.Zero(t, w.Counts())
 		require.False(t, w.Now.IsZero())
-		require.Equal(t, []string{"step 1 false", "step 2 false"}, names(w.Steps, func(s controldb.RunStep) string { return fmt.Sprint(s.Name, " ", s.Begun()) }))
+		require.Equal(t, []string{"step 1 false", "step 2 false"}, names(w.Steps, func(s executions.RunStep) string { return fmt.Sprint(s.Name, " ", s.Begun()) }))
 		require.Equal(t, 1, w.LiveAgents)
 
 		c.resolve(t, term, "a", "b", "c")
@@ -42,22 +43,22 @@ func TestReadRun(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Empty(t, refused)
-		w, err = c.Run(t.Context(), id, controldb.RunStates, controldb.RunMarks)
+		w, err = executions.On(c.Store).Get(t.Context(), id, executions.States, executions.Marks)
 		require.NoError(t, err)
 		require.Equal(t, jobs.Counts{Succeeded: 1, Failed: 1, Running: 1}, w.Counts())
 		require.True(t, w.Steps[0].Begun())
 		require.False(t, w.Steps[1].Begun())
 		require.Len(t, w.Marks, 1)
-		plain, err := c.Run(t.Context(), id)
+		plain, err := executions.On(c.Store).Get(t.Context(), id)
 		require.NoError(t, err)
 		require.Zero(t, plain.Counts())
 		require.Empty(t, plain.Marks, "they were not asked for")
 		require.Zero(t, plain.LiveAgents)
-		require.ElementsMatch(t, []controldb.StateCount{
+		require.ElementsMatch(t, []executions.StateCount{
 			{StepID: 1, Lifecycle: jobs.Succeeded, Total: 1}, {StepID: 1, Lifecycle: jobs.Failed, Total: 1},
 			{StepID: 1, Lifecycle: jobs.InProgress, Total: 1},
 		}, w.Steps[0].States)
-		failed, err := c.RunTargets(t.Context(), id, controldb.RunTargetFilter{Lifecycles: []jobs.Lifecycle{jobs.Failed, jobs.TimedOut}, Message: 400, Limit: 10})
+		failed, err := executions.On(c.Store).Targets(t.Context(), id, executions.RunTargetFilter{Lifecycles: []jobs.Lifecycle{jobs.Failed, jobs.TimedOut}, Message: 400, Limit: 10})
 		require.NoError(t, err)
 		require.Len(t, failed, 1)
 		require.Contains(t, failed[0].LastMessage, "it broke")
@@ -68,10 +69,10 @@ func TestReadRun(t *testing.T) {
 			{Task: tasks[2].ID, Attempt: 1, Outcome: targets.Failed, Message: "try again"},
 		})
 		require.NoError(t, err)
-		w, err = c.Run(t.Context(), id, controldb.RunStates, controldb.RunMarks)
+		w, err = executions.On(c.Store).Get(t.Context(), id, executions.States, executions.Marks)
 		require.NoError(t, err)
 		require.Equal(t, jobs.Counts{Succeeded: 1, Failed: 1, Retrying: 1}, w.Steps[0].Counts())
-		waiting, err := c.RunTargets(t.Context(), id, controldb.RunTargetFilter{Lifecycles: []jobs.Lifecycle{jobs.WaitingForRetry}, Limit: 10})
+		waiting, err := executions.On(c.Store).Targets(t.Context(), id, executions.RunTargetFilter{Lifecycles: []jobs.Lifecycle{jobs.WaitingForRetry}, Limit: 10})
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 		require.Equal(t, "s/"+tasks[2].Target.Database, waiting[0].Place())

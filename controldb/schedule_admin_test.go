@@ -12,14 +12,15 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // schedule reads one schedule.
-func (c *control) schedule(t *testing.T, job, name string) controldb.Schedule {
+func (c *control) schedule(t *testing.T, job, name string) timetable.Schedule {
 	t.Helper()
-	list, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
+	list, err := timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: job, Name: &name})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	return list[0]
@@ -60,7 +61,7 @@ func TestScheduleDescriptionIsCut(t *testing.T) {
 			{strings.Repeat("x", 3998) + "😀y", strings.Repeat("x", 3998) + "…"},
 		} {
 			name := fmt.Sprint(i)
-			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new("0 2 * * *")})
+			id, err := timetable.On(c.Store).Add(t.Context(), timetable.Spec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new("0 2 * * *")})
 			require.NoError(t, err)
 			_, err = c.RecordValidations(t.Context(), term, []controldb.Validation{{
 				Schedule: id, Revision: 2, Engine: "test 1", Zone: "UTC", NextDueAt: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Description: want.given,
@@ -77,7 +78,7 @@ func TestNamedSchedule(t *testing.T) {
 		c.job(t, "j", nil)
 		term := c.term(t)
 		due := time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC)
-		id, err := c.AddSchedule(ctx, controldb.ScheduleSpec{
+		id, err := timetable.On(c.Store).Add(ctx, timetable.Spec{
 			JobName: "j", Name: "nightly", Kind: new("cron5"), Spec: new("0 2 * * *"), TimeZone: ptr("Europe/Berlin"), CatchUp: ptr("all"), Overlap: ptr("allowall"),
 			PauseOnFailure: ptr(true), Enabled: ptr(true),
 		})
@@ -99,7 +100,7 @@ func TestNamedSchedule(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, controldb.ValidationStale, late[0].Result, "a validation of an earlier revision")
 		s := c.schedule(t, "j", "nightly")
-		require.Equal(t, controldb.Schedule{
+		require.Equal(t, timetable.Schedule{
 			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", State: "Enabled",
 			ScheduleSettings: model.ScheduleSettings{Enabled: true, CatchUp: "all", Overlap: "AllowAll", PauseOnFailure: true},
 			ScheduleProgress: model.ScheduleProgress{NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}}, ValidatedTime: s.ValidatedTime, Engine: "test 1",
@@ -157,14 +158,14 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 			),
 		)
 
-		skips, err := c.ScheduleSkips(ctx, controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
+		skips, err := timetable.On(c.Store).Skips(ctx, timetable.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
 		require.NoError(t, err)
 		require.Len(t, skips, 1)
-		require.Equal(t, controldb.ScheduleSkip{
+		require.Equal(t, timetable.Skip{
 			JobName: "j", Name: "nightly", Schedule: id, DueAt: later.Add(-time.Hour), Count: 7, Cause: "CatchUp", Reason: "missed", RecordedTime: skips[0].RecordedTime,
 		}, skips[0])
 
-		require.NoError(t, c.UpdateSchedule(ctx, controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(c.Store).Update(ctx, timetable.Spec{
 			JobName: "j", Name: "nightly", NewName: ptr("hourly"), Kind: ptr("cron6"), Spec: ptr("0 99 * * * *"), TimeZone: ptr(""), CatchUp: ptr(""), Overlap: ptr(""),
 			PauseOnFailure: ptr(false), Enabled: ptr(true),
 		}))
@@ -175,17 +176,17 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 		require.Equal(t, "Invalid hour 99: want 0 to 23", s.Reason)
 		require.Equal(t, "Skip", s.Overlap)
 		require.Empty(t, s.CatchUp)
-		faulted, err := c.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true, State: "Faulted", Limit: 1})
+		faulted, err := timetable.On(c.Store).List(ctx, timetable.Filter{NamedOnly: true, State: "Faulted", Limit: 1})
 		require.NoError(t, err)
 		require.Len(t, faulted, 1)
 
-		require.NoError(t, c.PauseSchedule(ctx, "j", "hourly", true, "why not"))
-		require.NoError(t, c.EnableSchedule(ctx, "j", "hourly", false))
+		require.NoError(t, timetable.On(c.Store).Pause(ctx, "j", "hourly", true, "why not"))
+		require.NoError(t, timetable.On(c.Store).Enable(ctx, "j", "hourly", false))
 		s = c.schedule(t, "j", "hourly")
 		require.Equal(t, []any{true, "why not", false, "Disabled"}, []any{s.Paused, s.PauseNote, s.Enabled, s.State})
-		require.NoError(t, c.DeleteSchedule(ctx, "j", "hourly"))
-		require.ErrorIs(t, c.DeleteSchedule(ctx, "j", "hourly"), dberror.ErrScheduleNotFound)
-		skips, err = c.ScheduleSkips(ctx, controldb.SkipFilter{})
+		require.NoError(t, timetable.On(c.Store).Delete(ctx, "j", "hourly"))
+		require.ErrorIs(t, timetable.On(c.Store).Delete(ctx, "j", "hourly"), dberror.ErrScheduleNotFound)
+		skips, err = timetable.On(c.Store).Skips(ctx, timetable.SkipFilter{})
 		require.NoError(t, err)
 		require.True(t, skips[0].Deleted)
 	})
@@ -196,12 +197,12 @@ func TestBackfill(t *testing.T) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
 		term := c.term(t)
-		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("0 * * * *")})
+		_, err := timetable.On(c.Store).Add(ctx, timetable.Spec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("0 * * * *")})
 		require.NoError(t, err)
 		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		id, err := c.BackfillSchedule(
+		id, err := timetable.On(c.Store).Backfill(
 			ctx,
-			controldb.BackfillRequest{
+			timetable.BackfillRequest{
 				JobName: "j",
 				Name:    "s",
 				From:    from,
@@ -211,9 +212,9 @@ func TestBackfill(t *testing.T) {
 		)
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Backfills, "the backfill waits for validation of the schedule")
-		watch, err := c.BackfillWatch(ctx, id)
+		watch, err := timetable.On(c.Store).BackfillWatch(ctx, id)
 		require.NoError(t, err)
-		require.Equal(t, controldb.BackfillWatch{JobName: "j", Name: "s", State: "Open", LiveAgents: 1, Runs: map[jobs.Lifecycle]int{}}, watch)
+		require.Equal(t, timetable.BackfillWatch{JobName: "j", Name: "s", State: "Open", LiveAgents: 1, Runs: map[jobs.Lifecycle]int{}}, watch)
 		c.validate(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
 		open := c.due(t).Backfills
 		require.Len(t, open, 1)
@@ -244,14 +245,14 @@ func TestBackfill(t *testing.T) {
 		require.Equal(t, controldb.FiredStale, fired[0].Result)
 		require.True(t, fired[0].DueAt.IsZero())
 		require.Empty(t, c.due(t).Backfills, "its instants wait to run one after the other")
-		watch, err = c.BackfillWatch(ctx, id)
+		watch, err = timetable.On(c.Store).BackfillWatch(ctx, id)
 		require.NoError(t, err)
 		require.NotZero(t, watch.Active)
-		require.Equal(t, controldb.BackfillWatch{
+		require.Equal(t, timetable.BackfillWatch{
 			JobName: "j", Name: "s", State: "Open", NextAt: from.Add(2 * time.Hour), Buffered: 1,
 			Runs: map[jobs.Lifecycle]int{jobs.Created: 1}, ActiveRuns: 1, Active: watch.Active, LiveAgents: 1,
 		}, watch)
-		list, err := c.Backfills(ctx, "j", ptr("s"), 1)
+		list, err := timetable.On(c.Store).Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
 		require.Equal(t, from.Add(2*time.Hour), list[0].Next)
 		_, err = c.FireSchedules(
@@ -262,28 +263,28 @@ func TestBackfill(t *testing.T) {
 			},
 		)
 		require.NoError(t, err)
-		list, err = c.Backfills(ctx, "j", ptr("s"), 1)
+		list, err = timetable.On(c.Store).Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
-		require.Equal(t, controldb.Backfill{
+		require.Equal(t, timetable.Backfill{
 			JobName: "j", Name: "s", EndTime: list[0].EndTime, Backfill: model.Backfill{
 				ID: int64(id), State: "Faulted", Reason: "it cannot go on", From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Started: 1, Buffered: 1,
 				RequestedBy: list[0].RequestedBy, Requested: list[0].Requested,
 			},
 		}, list[0])
-		require.NoError(t, c.CancelBackfill(ctx, id))
-		list, err = c.Backfills(ctx, "j", ptr("s"), 1)
+		require.NoError(t, timetable.On(c.Store).CancelBackfill(ctx, id))
+		list, err = timetable.On(c.Store).Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
 		require.Equal(t, []int64{1, 0, 1}, []int64{list[0].Started, list[0].Buffered, list[0].Skipped})
-		require.ErrorIs(t, c.CancelBackfill(ctx, id+1), dberror.ErrBackfillNotFound)
-		watch, err = c.BackfillWatch(ctx, id)
+		require.ErrorIs(t, timetable.On(c.Store).CancelBackfill(ctx, id+1), dberror.ErrBackfillNotFound)
+		watch, err = timetable.On(c.Store).BackfillWatch(ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, "Canceled", watch.State)
 		require.Equal(t, 1, watch.ActiveRuns)
 		require.False(t, watch.Ended())
-		_, err = c.BackfillWatch(ctx, id+1)
+		_, err = timetable.On(c.Store).BackfillWatch(ctx, id+1)
 		require.ErrorIs(t, err, dberror.ErrBackfillNotFound)
-		_, err = c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "no", From: from, To: from})
+		_, err = timetable.On(c.Store).Backfill(ctx, timetable.BackfillRequest{JobName: "j", Name: "no", From: from, To: from})
 		require.ErrorIs(t, err, dberror.ErrScheduleNotFound)
 	})
 }
@@ -292,13 +293,13 @@ func TestCalendars(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
-		require.NoError(t, c.AddCalendar(ctx, "holidays", `{"dates": ["2026-12-24"]}`))
-		require.ErrorIs(t, c.AddCalendar(ctx, "holidays", `{}`), dberror.ErrCalendarExists)
-		require.NoError(t, c.UpdateCalendar(ctx, "holidays", `{"dates": ["2026-12-25"]}`))
-		require.ErrorIs(t, c.UpdateCalendar(ctx, "none", `{}`), dberror.ErrCalendarNotFound)
-		_, err := c.AddSchedule(
+		require.NoError(t, timetable.On(c.Store).AddCalendar(ctx, "holidays", `{"dates": ["2026-12-24"]}`))
+		require.ErrorIs(t, timetable.On(c.Store).AddCalendar(ctx, "holidays", `{}`), dberror.ErrCalendarExists)
+		require.NoError(t, timetable.On(c.Store).UpdateCalendar(ctx, "holidays", `{"dates": ["2026-12-25"]}`))
+		require.ErrorIs(t, timetable.On(c.Store).UpdateCalendar(ctx, "none", `{}`), dberror.ErrCalendarNotFound)
+		_, err := timetable.On(c.Store).Add(
 			ctx,
-			controldb.ScheduleSpec{
+			timetable.Spec{
 				JobName: "j",
 				Name:    "s",
 				Kind:    new("cron5"),
@@ -307,14 +308,14 @@ func TestCalendars(t *testing.T) {
 		)
 		require.NoError(t, err)
 		require.Equal(t, []controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}}, c.due(t).Calendars)
-		require.Equal(t, dberror.KindConflict, dberror.KindOf(c.DeleteCalendar(ctx, "holidays")))
-		require.NoError(t, c.DeleteSchedule(ctx, "j", "s"))
+		require.Equal(t, dberror.KindConflict, dberror.KindOf(timetable.On(c.Store).DeleteCalendar(ctx, "holidays")))
+		require.NoError(t, timetable.On(c.Store).Delete(ctx, "j", "s"))
 		require.Empty(t, c.due(t).Calendars)
-		list, err := c.Calendars(ctx, "holidays")
+		list, err := timetable.On(c.Store).Calendars(ctx, "holidays")
 		require.NoError(t, err)
 		require.Equal(
 			t,
-			[]controldb.Calendar{
+			[]timetable.Calendar{
 				{
 					Name:        "holidays",
 					Spec:        `{"dates": ["2026-12-25"]}`,
@@ -324,8 +325,8 @@ func TestCalendars(t *testing.T) {
 			},
 			list,
 		)
-		require.NoError(t, c.DeleteCalendar(ctx, "holidays"))
-		list, err = c.Calendars(ctx, "")
+		require.NoError(t, timetable.On(c.Store).DeleteCalendar(ctx, "holidays"))
+		list, err = timetable.On(c.Store).Calendars(ctx, "")
 		require.NoError(t, err)
 		require.Empty(t, list)
 	})

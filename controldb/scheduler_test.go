@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -323,12 +324,12 @@ func TestSchedulerHistory(t *testing.T) {
 		shown := func() (list []string) {
 			j, err := scheduler.On(c.Store).Job(ctx, "jc", "h1")
 			require.NoError(t, err)
-			runs, err := scheduler.On(c.Store).Runs(ctx, j.ID, controldb.Page[controldb.RunKey]{Top: 10})
+			runs, err := scheduler.On(c.Store).Runs(ctx, j.ID, controldb.Page[executions.Key]{Top: 10})
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
 			require.Equal(t, run, runs[0].ID)
 			require.False(t, runs[0].Scheduled)
-			older, err := scheduler.On(c.Store).Runs(ctx, j.ID, controldb.Page[controldb.RunKey]{After: &controldb.RunKey{Created: runs[0].CreatedTime, ID: runs[0].ID}, Top: 10})
+			older, err := scheduler.On(c.Store).Runs(ctx, j.ID, controldb.Page[executions.Key]{After: &executions.Key{Created: runs[0].CreatedTime, ID: runs[0].ID}, Top: 10})
 			require.NoError(t, err)
 			require.Empty(t, older)
 			attempts, err := scheduler.On(c.Store).History(ctx, j.ID, runs[0].CreatedTime, runs[0].CreatedTime, "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -20,7 +21,7 @@ import (
 )
 
 // databases returns the names of databases in their order.
-func databases(o controldb.TargetOutcomes) (names []string) {
+func databases(o executions.TargetOutcomes) (names []string) {
 	for _, one := range o.Targets {
 		names = append(names, one.Database)
 	}
@@ -41,7 +42,7 @@ func TestTargetOutcomes(t *testing.T) {
 		c.complete(t, term, targets.Failed, "no", tasks[2])
 		c.pass(t, term)
 
-		all, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Jobs: 50})
+		all, err := executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Group: group, Jobs: 50})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, databases(all))
 		require.Equal(t, first, all.Run)
@@ -50,7 +51,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Equal(t, 3, all.Jobs[0].Ran)
 		require.Len(t, all.Outcomes, 3)
 
-		lacking, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, Jobs: 50})
+		lacking, err := executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Group: group, Lacking: true, Jobs: 50})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b"}, databases(lacking))
 		require.Equal(t, string(jobs.Failed), lacking.Outcomes[0].Outcome)
@@ -59,19 +60,19 @@ func TestTargetOutcomes(t *testing.T) {
 
 		// The pages together are the list.
 		var paged []string
-		f := controldb.TargetFilter{Top: 1, Jobs: 50}
+		f := executions.TargetFilter{Top: 1, Jobs: 50}
 		for {
-			o, err := c.TargetOutcomes(ctx, f)
+			o, err := executions.On(c.Store).TargetOutcomes(ctx, f)
 			require.NoError(t, err)
 			paged = append(paged, databases(o)...)
 			if o.NextServer == "" {
 				break
 			}
-			f.After = controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
+			f.After = executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
 		}
 		require.Equal(t, []string{"a", "b", "c"}, paged)
 
-		found, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Search: "B"})
+		found, err := executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Search: "B"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b"}, databases(found))
 		require.Empty(t, found.Jobs)
@@ -90,12 +91,12 @@ func TestTargetOutcomes(t *testing.T) {
 		}
 		c.complete(t, term, targets.Succeeded, "", tasks...)
 		c.pass(t, term)
-		one, err := c.TargetOutcomes(ctx, controldb.TargetFilter{Target: b, Jobs: 50})
+		one, err := executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Target: b, Jobs: 50})
 		require.NoError(t, err)
 		require.Len(t, one.Outcomes, 1)
 		require.False(t, one.Outcomes[0].Lacking())
 		require.Equal(t, rerun, one.Outcomes[0].LastSuccess)
-		lacking, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, Jobs: 50})
+		lacking, err = executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Group: group, Lacking: true, Jobs: 50})
 		require.NoError(t, err)
 		require.Empty(t, lacking.Targets)
 
@@ -106,47 +107,47 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, failures.Errors)
 		require.Equal(t, 1, failures.Mended)
 
-		sums, err := c.Runs(ctx, controldb.RunQuery{Totals: true, Triggers: []controldb.Trigger{controldb.TriggerRerun, controldb.TriggerManual}}, controldb.Page[controldb.RunKey]{Top: 10})
+		sums, err := executions.On(c.Store).List(ctx, executions.Query{Totals: true, Triggers: []executions.Trigger{executions.TriggerRerun, executions.TriggerManual}}, controldb.Page[executions.Key]{Top: 10})
 		require.NoError(t, err)
-		of := func(id uuid.UUID) controldb.Run {
-			return sums[slices.IndexFunc(sums, func(r controldb.Run) bool { return r.ID == id })]
+		of := func(id uuid.UUID) executions.Run {
+			return sums[slices.IndexFunc(sums, func(r executions.Run) bool { return r.ID == id })]
 		}
 		require.Equal(t, 3, of(first).Targets)
 		require.Equal(t, 1, of(first).NotSucceeded)
-		require.Equal(t, controldb.TriggerRerun, of(rerun).Trigger())
+		require.Equal(t, executions.TriggerRerun, of(rerun).Trigger())
 		require.Equal(t, 1, of(rerun).Targets)
 		require.Zero(t, of(rerun).NotSucceeded)
-		skipped, err := c.Runs(ctx, controldb.RunQuery{Totals: true}, controldb.Page[controldb.RunKey]{Top: 1, Skip: 1})
+		skipped, err := executions.On(c.Store).List(ctx, executions.Query{Totals: true}, controldb.Page[executions.Key]{Top: 1, Skip: 1})
 		require.NoError(t, err)
 		require.Equal(t, sums[1].ID, skipped[0].ID)
 
-		reruns, err := c.RerunsOf(ctx, first)
+		reruns, err := executions.On(c.Store).RerunsOf(ctx, first)
 		require.NoError(t, err)
 		require.Len(t, reruns, 1)
 		require.Equal(t, rerun, reruns[0].ID)
 		require.Equal(t, jobs.Succeeded, reruns[0].Lifecycle)
 		require.NotEmpty(t, reruns[0].StartedBy)
-		reruns, err = c.RerunsOf(ctx, rerun)
+		reruns, err = executions.On(c.Store).RerunsOf(ctx, rerun)
 		require.NoError(t, err)
 		require.Empty(t, reruns, "the rerun itself was not rerun")
 
 		// A job that never ran there is lacking on all.
 		c.job(t, "k", func(s *controldb.StepSpec) { s.TargetGroup = new(group) })
-		lacking, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, JobSearch: "K", Jobs: 50})
+		lacking, err = executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Group: group, Lacking: true, JobSearch: "K", Jobs: 50})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, databases(lacking))
 
-		runs, err := c.RunsOnTarget(ctx, b, "", uuid.Nil, 50)
+		runs, err := executions.On(c.Store).OnTarget(ctx, b, "", uuid.Nil, 50)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{rerun, first}, []uuid.UUID{runs[0].Run, runs[1].Run})
 		require.True(t, runs[0].Rerun)
 		require.NotEmpty(t, runs[0].StartedBy)
-		runs, err = c.RunsOnTarget(ctx, b, "j", rerun, 50)
+		runs, err = executions.On(c.Store).OnTarget(ctx, b, "j", rerun, 50)
 		require.NoError(t, err)
 		require.Len(t, runs, 1)
-		require.True(t, slices.ContainsFunc(runs, func(r controldb.RunOnTarget) bool { return r.Run == first }))
+		require.True(t, slices.ContainsFunc(runs, func(r executions.RunOnTarget) bool { return r.Run == first }))
 
-		_, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: "nope"})
+		_, err = executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Group: "nope"})
 		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 	})
 }
@@ -200,7 +201,7 @@ func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
 			refused, err := c.CompleteTasks(ctx, term.ID, outcomes)
 			require.NoError(t, err)
 			require.Empty(t, refused)
-			if p, err := c.Run(ctx, run); err != nil || !p.Active {
+			if p, err := executions.On(c.Store).Get(ctx, run); err != nil || !p.Active {
 				require.NoError(t, err)
 				break
 			}
@@ -208,14 +209,14 @@ func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
 	}
 	t.Logf("%d jobs ran on %d databases in %s", k, n, time.Since(began).Round(time.Second))
 
-	measured := func(what string, f controldb.TargetFilter, calls int) (pairs, found int) {
+	measured := func(what string, f executions.TargetFilter, calls int) (pairs, found int) {
 		t.Helper()
 		began, made := time.Now(), 0
 		for made < calls {
-			o, err := c.TargetOutcomes(ctx, f)
+			o, err := executions.On(c.Store).TargetOutcomes(ctx, f)
 			require.NoError(t, err)
 			pairs, found, made = pairs+len(o.Outcomes), found+len(o.Targets), made+1
-			if f.After = (controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}); o.NextServer == "" {
+			if f.After = (executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}); o.NextServer == "" {
 				break
 			}
 		}
@@ -228,13 +229,13 @@ func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
 			lacking++
 		}
 	}
-	measured("the first page of the dashboard (50 x 12)", controldb.TargetFilter{Group: "g", Top: 50, Jobs: 12}, 1)
-	_, found := measured("who lacks a job of 50", controldb.TargetFilter{Group: "g", Lacking: true, Top: 400, Jobs: 50}, n)
+	measured("the first page of the dashboard (50 x 12)", executions.TargetFilter{Group: "g", Top: 50, Jobs: 12}, 1)
+	_, found := measured("who lacks a job of 50", executions.TargetFilter{Group: "g", Lacking: true, Top: 400, Jobs: 50}, n)
 	require.Equal(t, lacking, found)
-	_, found = measured("who lacks one job", controldb.TargetFilter{Group: "g", Lacking: true, JobSearch: "job 00", Top: 400, Jobs: 50}, n)
+	_, found = measured("who lacks one job", executions.TargetFilter{Group: "g", Lacking: true, JobSearch: "job 00", Top: 400, Jobs: 50}, n)
 	require.Equal(t, lacking, found)
-	pairs, _ := measured("all (400 x 50)", controldb.TargetFilter{Group: "g", Top: 400, Jobs: 50}, n)
+	pairs, _ := measured("all (400 x 50)", executions.TargetFilter{Group: "g", Top: 400, Jobs: 50}, n)
 	require.Equal(t, n*min(k, 50), pairs)
-	pairs, _ = measured("one database", controldb.TargetFilter{Target: list[0].ID, Top: 1, Jobs: 50}, 1)
+	pairs, _ = measured("one database", executions.TargetFilter{Target: list[0].ID, Top: 1, Jobs: 50}, 1)
 	require.Equal(t, min(k, 50), pairs)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -69,7 +70,7 @@ func TestRegisterManyTargets(t *testing.T) {
 		t.Logf("gone: %v", time.Since(began))
 		require.Equal(t, many-10, get[int](t, c, `SELECT COUNT(*) FROM jobs.targets WHERE is_gone = 1`))
 		require.Equal(t, 11, get[int](t, c, `SELECT COUNT(*) FROM jobs.target_group_targets WHERE is_gone = 0`))
-		list, err := c.GroupTargets(t.Context(), "g")
+		list, err := targetgroups.On(c.Store).Targets(t.Context(), "g")
 		require.NoError(t, err)
 		require.Len(t, list, many+1)
 		had := 0
@@ -90,7 +91,7 @@ func TestRegisterManyTargets(t *testing.T) {
 func TestTagsOfUnknownTargets(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		r := rand.New(rand.NewPCG(1, 2))
-		var list []controldb.TargetTags
+		var list []targetgroups.TargetTags
 		want := map[string]string{}
 		for i := range 300 {
 			name := []byte(fmt.Sprint("d", i))
@@ -100,10 +101,10 @@ func TestTagsOfUnknownTargets(t *testing.T) {
 				}
 			}
 			server := []string{"s", "tcp:Host.example.com,1433", "TCP:h,1434", `h\Instance`}[r.IntN(4)]
-			list = append(list, controldb.TargetTags{Server: server, Database: string(name), Tags: map[string]*string{"n": new(fmt.Sprint(i))}})
+			list = append(list, targetgroups.TargetTags{Server: server, Database: string(name), Tags: map[string]*string{"n": new(fmt.Sprint(i))}})
 			want[fmt.Sprint(i)] = targets.TargetID(server, string(name)).String()
 		}
-		changed, err := c.SetTargetTags(t.Context(), list, false)
+		changed, err := targetgroups.On(c.Store).SetTags(t.Context(), list, false)
 		require.NoError(t, err)
 		require.Equal(t, len(list), changed)
 		for _, row := range c.rows(t, `SELECT tag_value, LOWER(CAST(target_id AS NVARCHAR(36))) FROM jobs.target_tags`) {
@@ -122,7 +123,7 @@ func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		names := []string{"tier", "region", "owner"}
 		values := []string{"gold", "free", "eu", "EU", "us", "100%", "it's", ""}
-		var list []controldb.TargetTags
+		var list []targetgroups.TargetTags
 		for i := range 150 {
 			tags := map[string]*string{}
 			for _, name := range names {
@@ -131,10 +132,10 @@ func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
 				}
 			}
 			if len(tags) > 0 {
-				list = append(list, controldb.TargetTags{Server: "s", Database: fmt.Sprintf("d%03d", i), Tags: tags})
+				list = append(list, targetgroups.TargetTags{Server: "s", Database: fmt.Sprintf("d%03d", i), Tags: tags})
 			}
 		}
-		_, err := c.SetTargetTags(t.Context(), list, false)
+		_, err := targetgroups.On(c.Store).SetTags(t.Context(), list, false)
 		require.NoError(t, err)
 
 		quoted := func() string { return "'" + strings.ReplaceAll(values[r.IntN(len(values))], "'", "''") + "'" }
@@ -169,7 +170,7 @@ func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
         MAX(CASE WHEN g.tag_name = N'region' THEN g.tag_value END) AS region, MAX(CASE WHEN g.tag_name = N'owner' THEN g.tag_value END) AS owner
     FROM jobs.targets AS t INNER JOIN jobs.target_tags AS g ON g.target_id = t.target_id GROUP BY t.database_name
 ) AS x WHERE `+text+` ORDER BY x.database_name`)
-			found, err := c.KnownTargets(t.Context(), controldb.KnownTargetFilter{TagFilter: text, Top: 1000})
+			found, err := targetgroups.On(c.Store).KnownTargets(t.Context(), targetgroups.KnownTargetFilter{TagFilter: text, Top: 1000})
 			require.NoError(t, err, text)
 			got := []string{}
 			for _, f := range found {
@@ -187,17 +188,17 @@ func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
 func TestTagMembers(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		gold, us := "gold", "us"
-		var list []controldb.TargetTags
+		var list []targetgroups.TargetTags
 		for i := range 10000 {
 			tags := map[string]*string{"tier": &gold}
 			if i%10 == 0 {
 				tags["region"] = &us
 			}
-			list = append(list, controldb.TargetTags{Server: "s", Database: fmt.Sprintf("d%05d", i), Tags: tags})
+			list = append(list, targetgroups.TargetTags{Server: "s", Database: fmt.Sprintf("d%05d", i), Tags: tags})
 		}
 		began := time.Now()
-		for part := range slices.Chunk(list, controldb.MaxTargetTags) {
-			changed, err := c.SetTargetTags(t.Context(), part, false)
+		for part := range slices.Chunk(list, targetgroups.MaxTargetTags) {
+			changed, err := targetgroups.On(c.Store).SetTags(t.Context(), part, false)
 			require.NoError(t, err)
 			require.Equal(t, len(part), changed)
 		}
@@ -220,12 +221,12 @@ UPDATE jobs_internal.targets SET first_seen_at = '2026-01-01', last_seen_at = '2
 		}
 		require.Equal(t, map[targets.MembershipType]int{targets.Include: 9998, targets.Exclude: 1000}, count)
 
-		stored, err := c.TargetGroupMembers(t.Context(), "g")
+		stored, err := targetgroups.On(c.Store).Members(t.Context(), "g")
 		require.NoError(t, err)
-		tagged, err := c.TaggedTargets(t.Context(), stored[0])
+		tagged, err := targetgroups.On(c.Store).TaggedTargets(t.Context(), stored[0])
 		require.NoError(t, err)
 		require.Len(t, tagged, 9998)
-		tagged, err = c.TaggedTargets(t.Context(), stored[1])
+		tagged, err = targetgroups.On(c.Store).TaggedTargets(t.Context(), stored[1])
 		require.NoError(t, err)
 		require.Len(t, tagged, 1000)
 	})

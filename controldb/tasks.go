@@ -374,7 +374,42 @@ func ReadMembers(ctx context.Context, conn *call.Conn, c *call.Call) ([]targets.
 		}
 		groups[r.Group] = append(groups[r.Group], m)
 	}
-	return nest(root, func(name string) ([]targets.Member, error) { return groups[name], nil })
+	return NestMembers(root, func(name string) ([]targets.Member, error) { return groups[name], nil })
+}
+
+// NestMembers reads the members of a group, and those of the groups that are members, each group
+// once. Names are compared as they are stored: case may tell them apart in the control database. It
+// is for the packages below controldb. The error is that of read.
+func NestMembers(group string, read func(name string) ([]targets.Member, error)) ([]targets.Member, error) {
+	stands := map[string]*targets.Stands{} // one for each group, so that it is resolved once
+	var members func(name string) ([]targets.Member, error)
+	members = func(name string) ([]targets.Member, error) {
+		own := &targets.Stands{Loop: true} // until its members are known
+		stands[name] = own
+		list, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		for i, m := range list {
+			if m.Kind != targets.TargetGroup {
+				continue
+			}
+			of := stands[m.Group]
+			if of == nil {
+				if _, err := members(m.Group); err != nil {
+					return nil, err
+				}
+				of = stands[m.Group]
+			}
+			if of.Loop {
+				of = &targets.Stands{Loop: true} // the other one changes when its members are known
+			}
+			list[i].Stands = of
+		}
+		*own = targets.Stands{Members: list}
+		return list, nil
+	}
+	return members(group)
 }
 
 // Command reads the text of a step's command. The same id always has the same text, so the text may

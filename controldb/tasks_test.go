@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -228,7 +229,7 @@ func TestRun(t *testing.T) {
 			},
 			refusals,
 		)
-		messages, err := c.ExecutionMessages(t.Context(), id)
+		messages, err := executions.On(c.Store).Messages(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, messages, 2)
 		require.Equal(t, "hello", messages[0].Message.Text)
@@ -666,7 +667,7 @@ func TestRunProgress(t *testing.T) {
 		id := c.start(t, "j")
 		progress := func(active bool, l jobs.Lifecycle, want jobs.Counts) {
 			t.Helper()
-			got, err := c.Run(t.Context(), id, controldb.RunStates)
+			got, err := executions.On(c.Store).Get(t.Context(), id, executions.States)
 			require.NoError(t, err)
 			require.Equal(t, []any{active, l, want}, []any{got.Active, got.Lifecycle, got.Counts()})
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 // uncutTexts are the texts with a length that need no check, with the reason.
@@ -111,8 +113,8 @@ func TestLongNamesAddressNothing(t *testing.T) {
 		c.exec(t, `EXEC jobs.sp_add_job @p1; EXEC jobs.sp_add_target_group @p1; EXEC jobs.sp_add_calendar @p1, N'{"dates":["2030-12-24"]}';`, name)
 		for label, err := range map[string]error{
 			"delete job":          c.DeleteJob(ctx, name+"y", true),
-			"delete target group": c.DeleteTargetGroup(ctx, name+strings.Repeat("y", 372)),
-			"delete calendar":     c.DeleteCalendar(ctx, name+" "),
+			"delete target group": targetgroups.On(c.Store).Delete(ctx, name+strings.Repeat("y", 372)),
+			"delete calendar":     timetable.On(c.Store).DeleteCalendar(ctx, name+" "),
 		} {
 			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), label)
 			require.Equal(t, int32(50097), dberror.NumberOf(err), "%s: %v", label, err)

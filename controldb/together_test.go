@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -31,11 +32,11 @@ func TestTogether(t *testing.T) {
 		add := func(n int, last string) error {
 			return c.Together(ctx, "add schedules", func(tx *controldb.Store) error {
 				for i := range n {
-					_, err := tx.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: fmt.Sprintf("s%03d", i), Kind: new("cron5"), Spec: new("0 2 * * *"),
+					_, err := timetable.On(tx).Add(ctx, timetable.Spec{JobName: "j", Name: fmt.Sprintf("s%03d", i), Kind: new("cron5"), Spec: new("0 2 * * *"),
 						TimeZone: ptr("UTC"), Enabled: ptr(false)})
 					require.NoError(t, err)
 				}
-				_, err := tx.AddSchedule(ctx, controldb.ScheduleSpec{JobName: last, Name: "last", Kind: new("cron5"), Spec: new("0 2 * * *")})
+				_, err := timetable.On(tx).Add(ctx, timetable.Spec{JobName: last, Name: "last", Kind: new("cron5"), Spec: new("0 2 * * *")})
 				require.NoError(t, err)
 				_, err = tx.Jobs(ctx, "")
 				require.ErrorContains(t, err, "cannot be made together", "a store that only collects calls reads nothing")
@@ -43,11 +44,11 @@ func TestTogether(t *testing.T) {
 			})
 		}
 		require.ErrorIs(t, add(400, "missing"), dberror.ErrJobNotFound)
-		list, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
+		list, err := timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		require.Empty(t, list, "the last call failed, so none was made")
 		require.NoError(t, add(400, "j"))
-		list, err = c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
+		list, err = timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 401)
 		entries, err := c.AuditLog(t.Context(), controldb.AuditFilter{Limit: 401})

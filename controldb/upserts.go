@@ -1,14 +1,10 @@
 package controldb
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"time"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
-	"github.com/jobagent/jobagent/targets"
 )
 
 // Put is what a call that creates or replaces an object has done. An object that was already as
@@ -36,7 +32,7 @@ func PutObject[T any](ctx context.Context, conn *call.Conn, op string, c *call.C
 
 // SetJob creates a job, or replaces an existing one: a nil field gets its default.
 func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put[JobDetail], error) {
-	c := given(call.New("jobs.sp_set_job").In("job_name", spec.Name), model.JobFields, &spec)
+	c := call.Given(call.New("jobs.sp_set_job").In("job_name", spec.Name), model.JobFields, &spec)
 	return PutObject[JobDetail](ctx, s.conn, "set job", c, ifMatch, jobDetailQuery, spec.Name)
 }
 
@@ -69,88 +65,4 @@ func (s *Store) DeleteJobStepIf(ctx context.Context, jobName, stepName string, i
 	c := call.New("jobs.sp_delete_jobstep").In("job_name", jobName).In("step_name", stepName).Out("job_version", &version)
 	err := s.conn.Exec(ctx, "delete job step", call.Opt(c, "if_match", ifMatch))
 	return int(version), err
-}
-
-// SetTargetGroup creates a target group, or replaces the members of an existing one. Members that
-// stay keep their ids; the ids of the given ones are ignored.
-func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targets.Member, ifMatch *int64) (Put[TargetGroupDetail], error) {
-	texts := make([]map[string]string, 0, len(members))
-	for i := range members {
-		m := &members[i]
-		text := map[string]string{
-			"membership_type": string(cmp.Or(m.Membership, targets.Include)), "target_type": string(m.Kind), "refresh_credential_name": m.RefreshCredential,
-		}
-		for _, f := range targets.MemberFields() {
-			text[f.Name] = f.Value(m)
-		}
-		texts = append(texts, text)
-	}
-	text, err := json.Marshal(texts)
-	if err != nil {
-		return Put[TargetGroupDetail]{}, err
-	}
-	c := call.New("jobs.sp_set_target_group").In("target_group_name", name).In("members", string(text))
-	var p Put[TargetGroupDetail]
-	var rows []groupMemberRow
-	call.Opt(c, "if_match", ifMatch).Out("created", &p.Created).Read(targetGroupQuery, name).Read(membersQuery, name, name)
-	p.Object, err = call.Left[TargetGroupDetail](ctx, s.conn, "set target group", c, call.Into(&rows))
-	for _, r := range rows {
-		p.Object.Members = append(p.Object.Members, r.Member)
-	}
-	return p, err
-}
-
-// DeleteTargetGroupIf is DeleteTargetGroup for a group of a certain revision.
-func (s *Store) DeleteTargetGroupIf(ctx context.Context, name string, ifMatch *int64) error {
-	c := call.New("jobs.sp_delete_target_group").In("target_group_name", name)
-	return s.conn.Exec(ctx, "delete target group", call.Opt(c, "if_match", ifMatch))
-}
-
-// Credential is a row of the view jobs.credentials.
-type Credential struct {
-	Name        string    `db:"credential_name"`
-	Username    string    `db:"username"`
-	CreatedTime time.Time `db:"created_time"`
-	UpdatedTime time.Time `db:"updated_time"`
-	UpdatedBy   string    `db:"updated_by"`
-	// SecretVersion is the version of the sealed password.
-	SecretVersion int   `db:"secret_version"`
-	Revision      int64 `db:"revision"`
-}
-
-// SetCredential stores a credential. sealed is the password, sealed by SealSecret as the next
-// version of the secret of this name and the owner [secret.OwnerCredential]; empty means that the
-// stored password stays.
-func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put[Credential], error) {
-	c := call.New("jobs.sp_set_credential").In("credential_name", name).In("username", username).OptText("sealed", sealed)
-	return PutObject[Credential](ctx, s.conn, "set credential", c, ifMatch, credentialQuery, name)
-}
-
-// DeleteCredential deletes a stored credential. It returns [dberror.ErrCredentialNotFound] when
-// there is none of this name.
-func (s *Store) DeleteCredential(ctx context.Context, name string, ifMatch *int64) error {
-	c := call.New("jobs.sp_delete_credential").In("credential_name", name)
-	return s.conn.Exec(ctx, "delete credential", call.Opt(c, "if_match", ifMatch))
-}
-
-// PrivateEndpoint is a row of the view jobs.private_endpoints.
-type PrivateEndpoint struct {
-	Name       string `db:"private_endpoint_name"`
-	EndpointID string `db:"private_endpoint_id"`
-	// Target is the resource id of the target's server.
-	Target   string `db:"target_server_resource_id"`
-	Revision int64  `db:"revision"`
-}
-
-// SetPrivateEndpoint stores a private endpoint, which has no effect.
-func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put[PrivateEndpoint], error) {
-	c := call.New("jobs.sp_set_private_endpoint").In("private_endpoint_name", name).In("target_server_resource_id", target)
-	return PutObject[PrivateEndpoint](ctx, s.conn, "set private endpoint", c, ifMatch, endpointQuery, name)
-}
-
-// DeletePrivateEndpoint deletes a private endpoint. It returns [dberror.ErrEndpointNotFound] when
-// there is none of this name.
-func (s *Store) DeletePrivateEndpoint(ctx context.Context, name string, ifMatch *int64) error {
-	c := call.New("jobs.sp_delete_private_endpoint").In("private_endpoint_name", name)
-	return s.conn.Exec(ctx, "delete private endpoint", call.Opt(c, "if_match", ifMatch))
 }

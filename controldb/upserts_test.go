@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/access"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/secrets"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -113,7 +115,7 @@ func TestSetTargetGroup(t *testing.T) {
 			return targets.Member{Kind: "SqlDatabase", Server: "s", Database: name}
 		}
 		set := func(want state, members ...targets.Member) []string {
-			put, err := c.SetTargetGroup(ctx, "g", members, nil)
+			put, err := targetgroups.On(c.Store).Set(ctx, "g", members, nil)
 			require.NoError(t, err)
 			require.Equal(t, want, state{put.Created, put.Object.Revision})
 			return c.rows(t, `SELECT COALESCE(database_name, target_type), target_id FROM jobs.target_group_member_details ORDER BY member_id`)
@@ -146,9 +148,9 @@ func TestSetTargetGroup(t *testing.T) {
 		require.Contains(t, c.fails(t, 50024, `EXEC jobs.sp_set_target_group @target_group_name = N'new', @members = @p1`,
 			`[{"target_type":"SqlServer","server_name":"s"},{"target_type":"SqlDatabase","server_name":"s"}]`), "Member 2 of the target group 'new'")
 		require.Equal(t, before, c.rows(t, `SELECT target_id FROM jobs.target_group_members`))
-		_, err := c.SetTargetGroup(ctx, "g", nil, ptr(int64(5)))
+		_, err := targetgroups.On(c.Store).Set(ctx, "g", nil, ptr(int64(5)))
 		require.ErrorIs(t, err, dberror.ErrRevision)
-		_, err = c.SetTargetGroup(ctx, "new", nil, ptr(int64(-1)))
+		_, err = targetgroups.On(c.Store).Set(ctx, "new", nil, ptr(int64(-1)))
 		require.ErrorIs(t, err, dberror.ErrRevision)
 	})
 }
@@ -164,9 +166,9 @@ func TestCredentials(t *testing.T) {
 			return text
 		}
 		require.NoError(t, secrets.On(c.Store).AddKey(ctx, k.Public()))
-		_, err := c.SetCredential(ctx, "c1", "u", "", nil)
+		_, err := access.On(c.Store).SetCredential(ctx, "c1", "u", "", nil)
 		require.Equal(t, int32(50081), dberror.NumberOf(err))
-		put, err := c.SetCredential(ctx, "c1", "u", seal(1, "p1"), nil)
+		put, err := access.On(c.Store).SetCredential(ctx, "c1", "u", seal(1, "p1"), nil)
 		require.NoError(t, err)
 		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		open := func() string {
@@ -178,25 +180,25 @@ func TestCredentials(t *testing.T) {
 			return value
 		}
 		require.Equal(t, "p1", open())
-		put, err = c.SetCredential(ctx, "c1", "u", seal(2, "p2"), nil)
+		put, err = access.On(c.Store).SetCredential(ctx, "c1", "u", seal(2, "p2"), nil)
 		require.NoError(t, err)
 		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision})
 		require.Equal(t, "p2", open())
-		put, err = c.SetCredential(ctx, "c1", "u", "", nil)
+		put, err = access.On(c.Store).SetCredential(ctx, "c1", "u", "", nil)
 		require.NoError(t, err)
 		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision}, "the password stays")
-		_, err = c.SetCredential(ctx, "c1", "U", "", nil)
+		_, err = access.On(c.Store).SetCredential(ctx, "c1", "U", "", nil)
 		require.Equal(t, int32(50081), dberror.NumberOf(err))
-		_, err = c.SetCredential(ctx, "c1", "U", seal(2, "p2"), nil)
+		_, err = access.On(c.Store).SetCredential(ctx, "c1", "U", seal(2, "p2"), nil)
 		require.ErrorIs(t, err, dberror.ErrSecretChanged)
-		_, err = c.SetCredential(ctx, "c1", "u", seal(3, "p"), ptr(int64(1)))
+		_, err = access.On(c.Store).SetCredential(ctx, "c1", "u", seal(3, "p"), ptr(int64(1)))
 		require.ErrorIs(t, err, dberror.ErrRevision)
 
-		list, err := c.Credentials(ctx, controldb.Page[string]{Top: 10})
+		list, err := access.On(c.Store).Credentials(ctx, controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, [2]int64{2, 2}, [2]int64{int64(list[0].SecretVersion), list[0].Revision})
-		one, err := c.Credential(ctx, "C1")
+		one, err := access.On(c.Store).Credential(ctx, "C1")
 		require.NoError(t, err)
 		require.Equal(t, list[0], one)
 
@@ -215,16 +217,16 @@ func TestCredentials(t *testing.T) {
 
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j';
 EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g', @credential_name = N'C1'`)
-		require.ErrorContains(t, c.DeleteCredential(ctx, "c1", nil), "step 1 'JobStep' of the job 'j'")
+		require.ErrorContains(t, access.On(c.Store).DeleteCredential(ctx, "c1", nil), "step 1 'JobStep' of the job 'j'")
 		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @credential_name = N''; EXEC jobs.sp_add_target_group_member N'g', NULL, N'SqlServer', N'c1', N's'`)
-		err = c.DeleteCredential(ctx, "c1", nil)
+		err = access.On(c.Store).DeleteCredential(ctx, "c1", nil)
 		require.ErrorContains(t, err, "the target group 'g'")
 		require.Equal(t, int32(50157), dberror.NumberOf(err))
-		_, err = c.SetTargetGroup(ctx, "g", nil, nil)
+		_, err = targetgroups.On(c.Store).Set(ctx, "g", nil, nil)
 		require.NoError(t, err)
-		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", ptr(int64(7))), dberror.ErrRevision)
-		require.NoError(t, c.DeleteCredential(ctx, "c1", ptr(int64(2))))
-		require.ErrorIs(t, c.DeleteCredential(ctx, "c1", nil), dberror.ErrCredentialNotFound)
+		require.ErrorIs(t, access.On(c.Store).DeleteCredential(ctx, "c1", ptr(int64(7))), dberror.ErrRevision)
+		require.NoError(t, access.On(c.Store).DeleteCredential(ctx, "c1", ptr(int64(2))))
+		require.ErrorIs(t, access.On(c.Store).DeleteCredential(ctx, "c1", nil), dberror.ErrCredentialNotFound)
 		_, err = secrets.On(c.Store).Credential(ctx, "c1")
 		require.ErrorIs(t, err, dberror.ErrCredentialNotFound)
 		require.Empty(t, c.rows(t, `SELECT secret_name FROM jobs.secrets`))
@@ -235,27 +237,27 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 func TestPrivateEndpoints(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		put, err := c.SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
+		put, err := access.On(c.Store).SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
 		require.NoError(t, err)
 		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
-		one, err := c.PrivateEndpoint(ctx, "P")
+		one, err := access.On(c.Store).PrivateEndpoint(ctx, "P")
 		require.NoError(t, err)
 		require.Regexp(t, `^EJ_[0-9A-F-]{36}_p$`, one.EndpointID)
-		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
+		put, err = access.On(c.Store).SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
 		require.NoError(t, err)
 		require.Equal(t, state{false, 1}, state{put.Created, put.Object.Revision})
-		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/2", ptr(int64(1)))
+		put, err = access.On(c.Store).SetPrivateEndpoint(ctx, "p", "/subscriptions/2", ptr(int64(1)))
 		require.NoError(t, err)
 		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision})
-		list, err := c.PrivateEndpoints(ctx, controldb.Page[string]{Top: 10})
+		list, err := access.On(c.Store).PrivateEndpoints(ctx, controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, one.EndpointID, list[0].EndpointID)
-		_, err = c.SetPrivateEndpoint(ctx, "", "x", nil)
+		_, err = access.On(c.Store).SetPrivateEndpoint(ctx, "", "x", nil)
 		require.Equal(t, int32(50080), dberror.NumberOf(err))
-		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", ptr(int64(1))), dberror.ErrRevision)
-		require.NoError(t, c.DeletePrivateEndpoint(ctx, "p", nil))
-		require.ErrorIs(t, c.DeletePrivateEndpoint(ctx, "p", nil), dberror.ErrEndpointNotFound)
-		_, err = c.PrivateEndpoint(ctx, "p")
+		require.ErrorIs(t, access.On(c.Store).DeletePrivateEndpoint(ctx, "p", ptr(int64(1))), dberror.ErrRevision)
+		require.NoError(t, access.On(c.Store).DeletePrivateEndpoint(ctx, "p", nil))
+		require.ErrorIs(t, access.On(c.Store).DeletePrivateEndpoint(ctx, "p", nil), dberror.ErrEndpointNotFound)
+		_, err = access.On(c.Store).PrivateEndpoint(ctx, "p")
 		require.ErrorIs(t, err, dberror.ErrEndpointNotFound)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -31,12 +33,12 @@ func (e *Env) Install(t testing.TB, n int) *Installation {
 	t.Helper()
 	in := &Installation{Env: e}
 	in.Store, in.Control = e.Control(t)
-	_, err := in.Store.AddTargetGroup(t.Context(), Group)
+	_, err := targetgroups.On(in.Store).Add(t.Context(), Group)
 	require.NoError(t, err)
 	for i := range n {
 		name := e.CreateDatabase(t, fmt.Sprintf("db%d", i+1))
 		in.Targets = append(in.Targets, name)
-		_, err = in.Store.AddTargetGroupMember(t.Context(), Group, targets.Member{
+		_, err = targetgroups.On(in.Store).AddMember(t.Context(), Group, targets.Member{
 			Membership: targets.Include, Kind: targets.SQLDatabase, Server: e.ServerName, Database: name,
 		})
 		require.NoError(t, err)
@@ -70,9 +72,9 @@ func (in *Installation) Start(t testing.TB, job string) uuid.UUID {
 }
 
 // Run reads the executions of a run; the first is the run's own.
-func (in *Installation) Run(t testing.TB, id uuid.UUID) []controldb.Execution {
+func (in *Installation) Run(t testing.TB, id uuid.UUID) []executions.Execution {
 	t.Helper()
-	rows, err := in.Store.Executions(t.Context(), id)
+	rows, err := executions.On(in.Store).Rows(t.Context(), id)
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

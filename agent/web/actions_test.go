@@ -19,7 +19,9 @@ import (
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -50,12 +52,12 @@ func runOf(t *testing.T, a front.Answer) uuid.UUID {
 }
 
 // await waits for the end of a run.
-func await(t *testing.T, f *front.Front, run uuid.UUID) controldb.Run {
+func await(t *testing.T, f *front.Front, run uuid.UUID) executions.Run {
 	t.Helper()
-	var p controldb.Run
+	var p executions.Run
 	require.Eventually(t, func() bool {
 		var err error
-		p, err = f.Store.Run(t.Context(), run, controldb.RunStates)
+		p, err = executions.On(f.Store).Get(t.Context(), run, executions.States)
 		require.NoError(t, err)
 		return !p.Active
 	}, 20*time.Second, 20*time.Millisecond)
@@ -136,9 +138,9 @@ func TestChosenDatabases(t *testing.T) {
 		t.Helper()
 		run = runOf(t, a)
 		await(t, f, run)
-		state, err := f.Store.Run(t.Context(), run)
+		state, err := executions.On(f.Store).Get(t.Context(), run)
 		require.NoError(t, err)
-		rows, err := f.Store.RunTargetsOfStep(t.Context(), run, 1, 100)
+		rows, err := executions.On(f.Store).TargetsOfStep(t.Context(), run, 1, 100)
 		require.NoError(t, err)
 		for _, r := range rows {
 			if r.Lifecycle != jobs.Skipped {
@@ -263,7 +265,7 @@ func TestStartWithDeclaredParameters(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
 	require.Contains(t, a.Body, "Missing parameters: other: steps use them, and the job does not declare them.")
 	form.Set("allow_missing", "true")
-	text, err := f.Store.ExecutionParameters(t.Context(), runOf(t, b.post(path, form)))
+	text, err := executions.On(f.Store).Parameters(t.Context(), runOf(t, b.post(path, form)))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"dry": true, "mode": "full", "tenant": "it's", "days": 7}`, text)
 	require.Contains(t, b.get(base+"/jobs/"+segment(name)).Body, `<th scope="row"><code>tenant</code></th>`)
@@ -286,7 +288,7 @@ func TestFormsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: name}, controldb.Page[controldb.RunKey]{})
+	runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: name}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 }
@@ -307,9 +309,9 @@ func TestRetryNowAndGiveUp(t *testing.T) {
 	b := as(t, f, "operator")
 	path := base + "/jobs/" + segment(name) + "/start"
 	run := runOf(t, b.post(path, b.form(path)))
-	waiting := func(attempt int) (rows []controldb.Execution) {
+	waiting := func(attempt int) (rows []executions.Execution) {
 		require.Eventually(t, func() bool {
-			all, err := f.Store.Executions(t.Context(), run)
+			all, err := executions.On(f.Store).Rows(t.Context(), run)
 			require.NoError(t, err)
 			rows = rows[:0]
 			for _, e := range all {
@@ -358,18 +360,18 @@ func TestStop(t *testing.T) {
 	path := base + "/jobs/" + segment(name) + "/start"
 	run := runOf(t, b.post(path, b.form(path)))
 	require.Eventually(t, func() bool {
-		p, err := f.Store.Run(t.Context(), run, controldb.RunStates)
+		p, err := executions.On(f.Store).Get(t.Context(), run, executions.States)
 		return err == nil && p.Counts().Active() == 2
 	}, 20*time.Second, 20*time.Millisecond)
 	path = base + "/runs/" + run.String() + "/stop"
 	require.Contains(t, b.get(path).Body, "2 of 2 targets have not ended")
 	a := b.post(path, b.form(path))
 	require.Equal(t, run, runOf(t, a))
-	list, err := f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
+	list, err := executions.On(f.Store).List(t.Context(), executions.Query{ID: run}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	await(t, f, run)
-	list, err = f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
+	list, err = executions.On(f.Store).List(t.Context(), executions.Query{ID: run}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
 	require.Equal(t, jobs.Canceled, list[0].Lifecycle)
 	require.Contains(t, b.get(path).Body, "has ended already")
@@ -379,12 +381,12 @@ func TestSchedules(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1")
-	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "a/b .c", Kind: new("cron5"), Spec: new(`"0 3 * * *"`)})
+	_, err := timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: name, Name: "a/b .c", Kind: new("cron5"), Spec: new(`"0 3 * * *"`)})
 	require.NoError(t, err)
 	b := as(t, f, "operator")
 	at := base + "/schedules/" + segment(name) + "/" + segment("a/b .c")
-	read := func() controldb.Schedule {
-		list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: name, NamedOnly: true})
+	read := func() timetable.Schedule {
+		list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: name, NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		return list[0]
@@ -422,7 +424,7 @@ func TestSchedules(t *testing.T) {
 		a = b.post(path, form)
 		require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
 	}
-	list, err := f.Store.Backfills(t.Context(), name, nil, 10)
+	list, err := timetable.On(f.Store).Backfills(t.Context(), name, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	for field, want := range map[string]string{"from": "Invalid instant", "to": "Invalid instant"} {
@@ -466,7 +468,7 @@ func TestForgedForms(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, a.Status)
 	require.Contains(t, a.Body, "needs the role operator")
 	require.Equal(t, http.StatusForbidden, reader.post(path, good).Status)
-	runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: name}, controldb.Page[controldb.RunKey]{})
+	runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: name}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
 	require.Empty(t, runs, "none of them did anything")
 	runOf(t, b.post(path, good))
@@ -521,7 +523,7 @@ func TestComplete(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, b.post(path, b.form(path)).Status, "nothing was chosen")
 		require.Equal(t, run, runOf(t, b.post(path, b.form(path, "result", result, "message", "by <me>"))))
 		await(t, f, run)
-		list, err := f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
+		list, err := executions.On(f.Store).List(t.Context(), executions.Query{ID: run}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Equal(t, want, list[0].Lifecycle)
 		done, err := callbacks.On(f.Store).OfRun(t.Context(), run)
@@ -594,7 +596,7 @@ func TestDatabases(t *testing.T) {
 	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
-	o, err := f.Store.TargetOutcomes(t.Context(), controldb.TargetFilter{Jobs: 1, Top: 1})
+	o, err := executions.On(f.Store).TargetOutcomes(t.Context(), executions.TargetFilter{Jobs: 1, Top: 1})
 	require.NoError(t, err)
 	known := base + "/databases/" + o.Targets[0].ID.String()
 	page := b.get(known)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -27,7 +27,7 @@ func TestLiveDefinitions(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1;")
-	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "~<night>", Kind: new("cron5"), Spec: new("30 2 * * *")})
+	_, err := timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: name, Name: "~<night>", Kind: new("cron5"), Spec: new("30 2 * * *")})
 	require.NoError(t, err)
 	steps, err := f.Store.JobSteps(t.Context(), name, new(1))
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1;")
-	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "night", Kind: new("cron5"), Spec: new("30 2 * * *")})
+	_, err := timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: name, Name: "night", Kind: new("cron5"), Spec: new("30 2 * * *")})
 	require.NoError(t, err)
 	b := as(t, f, "reader")
 	paths := []string{

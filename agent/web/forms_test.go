@@ -15,6 +15,8 @@ import (
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -182,7 +184,7 @@ func TestForms(t *testing.T) {
 			},
 			shown: []string{"EXECUTE jobs.sp_set_target_group", "exclude: true"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.TargetGroupMembers(t.Context(), "formed group")
+				list, err := targetgroups.On(f.Store).Members(t.Context(), "formed group")
 				require.NoError(t, err)
 				require.Len(t, list, 3)
 			},
@@ -193,7 +195,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"members[3].server", " ", "members[3].server", "A text is missing."}},
 			shown: []string{"jobs.sp_set_target_group", "database: d3"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.TargetGroupMembers(t.Context(), "formed group")
+				list, err := targetgroups.On(f.Store).Members(t.Context(), "formed group")
 				require.NoError(t, err)
 				require.Len(t, list, 4)
 			},
@@ -210,7 +212,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"spec", `{"timeZone": "Mars"}`, "spec", "Mars"}},
 			shown: []string{"EXECUTE jobs.sp_update_calendar"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.Calendars(t.Context(), "form holidays")
+				list, err := timetable.On(f.Store).Calendars(t.Context(), "form holidays")
 				require.NoError(t, err)
 				require.Contains(t, list[0].Spec, "2026-12-25")
 			},
@@ -268,7 +270,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"schedule.text", "* *", "schedule.text", "field"}},
 			shown: []string{"EXECUTE jobs.sp_update_schedule", "jobagent schedule update formed nightly '--cron5=0 3 * * *' --enabled=false", "enabled: false"},
 			check: func(t *testing.T, f *front.Front) {
-				list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "formed", NamedOnly: true})
+				list, err := timetable.On(f.Store).List(t.Context(), timetable.Filter{JobName: "formed", NamedOnly: true})
 				require.NoError(t, err)
 				require.Len(t, list, 1)
 				require.Equal(t, "0 3 * * *", list[0].Spec)
@@ -401,13 +403,13 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	f := front.Shared(t)
 	job := job(t, f, "SELECT 1;")
 	name := "g " + t.Name()
-	_, err := f.Store.SetTargetGroup(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
+	_, err := targetgroups.On(f.Store).Set(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
 	require.NoError(t, err)
-	require.NoError(t, f.Store.AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
+	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
 	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), name, alerting.AlertScheduleFaulted, alerting.Change{}))
 	require.NoError(t, alerting.On(f.Store).AddChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
-	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
+	_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
 	require.NoError(t, err)
 	ann, bob := as(t, f, "author"), as(t, f, "admin")
 	tight := func(text string) string { return strings.Join(strings.Fields(text), "") }
@@ -433,13 +435,13 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 		}
 		require.Equal(t, tight(c.his), tight(bob.edit(path).Get(c.field)), "%s: nothing was saved", c.path)
 		// Somebody else's change of something else is not named.
-		_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "other", Kind: new("cron5"), Spec: new("0 2 * * *")})
+		_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "other", Kind: new("cron5"), Spec: new("0 2 * * *")})
 		require.NoError(t, err)
 		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "other", Max: 5}))
 		if c.field != "schedule.text" {
 			require.Contains(t, shortly(ann.press(path, "preview", form)), "admin-token", c.path)
 		}
-		require.NoError(t, f.Store.DeleteSchedule(t.Context(), job, "other"))
+		require.NoError(t, timetable.On(f.Store).Delete(t.Context(), job, "other"))
 		// She has seen the difference, and saves.
 		again := filled(ann.press(path, "save", form).Body)
 		require.Equal(t, http.StatusSeeOther, ann.press(path, "save", again).Status, c.path)
@@ -456,10 +458,10 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 
 	// What is gone meanwhile is told, and a name that was taken.
 	form := ann.edit(schedule, "catch_up", "last")
-	require.NoError(t, f.Store.DeleteSchedule(t.Context(), job, "s"))
+	require.NoError(t, timetable.On(f.Store).Delete(t.Context(), job, "s"))
 	require.Equal(t, http.StatusNotFound, ann.press(schedule, "save", form).Status)
 	form = ann.edit(base+"/new/group", "name", name+" 2")
-	_, err = f.Store.SetTargetGroup(t.Context(), name+" 2", nil, nil)
+	_, err = targetgroups.On(f.Store).Set(t.Context(), name+" 2", nil, nil)
 	require.NoError(t, err)
 	a := ann.press(base+"/new/group", "save", form)
 	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
@@ -487,7 +489,7 @@ func TestFormRows(t *testing.T) {
 	for _, button := range []string{"remove:members[5]", "remove:members[x]", "remove:steps[0]", "add:steps", "add:"} {
 		require.Equal(t, http.StatusUnprocessableEntity, b.press(path, button, form).Status, button)
 	}
-	_, err := f.Store.TargetGroup(t.Context(), "rows")
+	_, err := targetgroups.On(f.Store).Get(t.Context(), "rows")
 	require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 }
 

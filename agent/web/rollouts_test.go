@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -26,7 +27,7 @@ func rolloutState(t *testing.T, f *front.Front, id uuid.UUID, state rollouts.Sta
 		if state != rollouts.Aborted { // a pass ends its run a moment later
 			return true
 		}
-		run, err := f.Store.Run(t.Context(), id)
+		run, err := executions.On(f.Store).Get(t.Context(), id)
 		return err == nil && !run.Active
 	}, 20*time.Second, 20*time.Millisecond)
 }

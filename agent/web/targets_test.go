@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -79,7 +80,7 @@ IF DB_NAME() = N'` + bad + `'
 	require.NotContains(t, a.Body, "Rerun what failed", "the viewer is a reader")
 	requireText(t, as(t, f, "operator").get(path).Body, base+"/runs/"+run.String()+"/rerun")
 
-	attempts, err := f.Store.TargetAttempts(t.Context(), run, 1, targets.NewTarget(f.ServerName, bad, "").ID, 0, 5)
+	attempts, err := executions.On(f.Store).Attempts(t.Context(), run, 1, targets.NewTarget(f.ServerName, bad, "").ID, 0, 5)
 	require.NoError(t, err)
 	at := fmt.Sprintf("%s?step=1&attempt=%d", path, attempts[0].ID)
 	requireText(t, a.Body, "message 200.")
@@ -249,7 +250,7 @@ func TestTargetPageOfAction(t *testing.T) {
 	require.Eventually(t, func() bool {
 		for _, state := range []string{"Failed", "WaitingForCallback"} {
 			for step := 1; step <= 2; step++ {
-				list, err := f.Store.RunTargets(t.Context(), run, controldb.RunTargetFilter{Steps: []int{step}, Lifecycles: []jobs.Lifecycle{jobs.Lifecycle(state)}, Limit: 5})
+				list, err := executions.On(f.Store).Targets(t.Context(), run, executions.RunTargetFilter{Steps: []int{step}, Lifecycles: []jobs.Lifecycle{jobs.Lifecycle(state)}, Limit: 5})
 				require.NoError(t, err)
 				for _, one := range list {
 					pages[state] = fmt.Sprintf("%s/runs/%s/targets/%s?step=%d", base, run, one.TargetID, step)

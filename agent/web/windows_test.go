@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -23,7 +24,7 @@ func TestWindowsPage(t *testing.T) {
 	f := front.Shared(t)
 	const path = base + "/windows"
 	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
-	require.NoError(t, f.Store.AddCalendar(t.Context(), "windows <page>", fmt.Sprintf(`{"timeZone": "UTC", "dates": ["%s/%s"]}`, day(-1), day(2))))
+	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), "windows <page>", fmt.Sprintf(`{"timeZone": "UTC", "dates": ["%s/%s"]}`, day(-1), day(2))))
 	for _, w := range []holds.Window{
 		{Name: "web <in>", TagFilter: "page = '<x>'", Calendar: "windows <page>"},
 		{Name: "web out", TagFilter: "page = '<x>'", Blackouts: "windows <page>", Zone: "Europe/Berlin", ZoneTag: "zone"},
@@ -71,7 +72,7 @@ func TestWindowsPage(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, author.post(remove, author.form(remove)).Status)
 		require.Equal(t, http.StatusNotFound, author.get(remove).Status)
 	}
-	require.NoError(t, f.Store.DeleteCalendar(t.Context(), "windows <page>"))
+	require.NoError(t, timetable.On(f.Store).DeleteCalendar(t.Context(), "windows <page>"))
 }
 
 // TestTriggersPage: the page shows which jobs start after which; a trigger is deleted from the page

@@ -20,6 +20,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -80,9 +82,9 @@ func (h *authorServer) count(text string) (n int) {
 func (h *authorServer) start(name, server, database, credential, script string) (id uuid.UUID) {
 	t, ctx, one := h.t, h.t.Context(), 0
 	t.Helper()
-	_, err := h.author.AddTargetGroup(ctx, name)
+	_, err := targetgroups.On(h.author).Add(ctx, name)
 	require.NoError(t, err)
-	_, err = h.author.AddTargetGroupMember(ctx, name, targets.Member{Membership: targets.Include,
+	_, err = targetgroups.On(h.author).AddMember(ctx, name, targets.Member{Membership: targets.Include,
 		Kind: targets.SQLDatabase, Server: server, Database: database})
 	require.NoError(t, err)
 	_, err = h.author.AddJob(ctx, controldb.JobSpec{Name: name})
@@ -99,11 +101,11 @@ func (h *authorServer) start(name, server, database, credential, script string) 
 }
 
 // end waits for the end of a run and returns the row of its target.
-func (h *authorServer) end(id uuid.UUID) controldb.Execution {
+func (h *authorServer) end(id uuid.UUID) executions.Execution {
 	h.t.Helper()
-	var found controldb.Execution
+	var found executions.Execution
 	eventually(h.t, time.Minute, "the run ends", func() bool {
-		rows, err := h.author.Executions(h.t.Context(), id)
+		rows, err := executions.On(h.author).Rows(h.t.Context(), id)
 		if err != nil || len(rows) == 0 || rows[0].Active {
 			return false
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -352,11 +353,11 @@ func (c *accountCrash) follow(rng *rand.Rand, path, method string, deadline time
 // worked.
 func (c *accountCrash) define(store *controldb.Store, i int) bool {
 	ctx := c.t.Context()
-	if _, err := store.AddTargetGroup(ctx, "g"); err != nil {
+	if _, err := targetgroups.On(store).Add(ctx, "g"); err != nil {
 		c.t.Errorf("target group: %v", err)
 		return false
 	}
-	_, err := store.AddTargetGroupMember(ctx, "g", targets.Member{
+	_, err := targetgroups.On(store).AddMember(ctx, "g", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: strings.Replace(c.server.address, ":", ",", 1),
 		Database: fmt.Sprintf("target%d", i),
 	})

@@ -30,6 +30,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -231,7 +234,7 @@ func (c *crash) defineGroup(store *controldb.Store) (names []string) {
 	t := c.t
 	server := strings.Replace(c.server.address, ":", ",", 1)
 	master := c.server.open(t, "master")
-	_, err := store.AddTargetGroup(t.Context(), "all")
+	_, err := targetgroups.On(store).Add(t.Context(), "all")
 	require.NoError(t, err)
 	for i := range crashTargets {
 		name := c.server.prefix + fmt.Sprintf("ledger%d", i+1)
@@ -239,7 +242,7 @@ func (c *crash) defineGroup(store *controldb.Store) (names []string) {
 		c.server.create(t, master, name)
 		_, err = c.server.open(t, name).ExecContext(t.Context(), sim.CreateLedger)
 		require.NoError(t, err)
-		_, err = store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include,
+		_, err = targetgroups.On(store).AddMember(t.Context(), "all", targets.Member{Membership: targets.Include,
 			Kind: targets.SQLDatabase, Server: server, Database: name})
 		require.NoError(t, err)
 	}
@@ -262,7 +265,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	}
 	c.addJob(store, oftenScheduled, attempts, seconds, sim.WriteLedger)
 	all, bufferOne := "all", "BufferOne"
-	_, err := store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+	_, err := timetable.On(store).Add(t.Context(), timetable.Spec{
 		JobName: oftenScheduled, Name: oftenScheduled, Kind: new("cron6"), Spec: new(fmt.Sprintf("*/%d * * * * *", c.often/time.Second)), CatchUp: &all,
 		Overlap: &bufferOne,
 	})
@@ -531,21 +534,21 @@ func (c *crash) endSchedules(store *controldb.Store) {
 		return store.UpdateJob(c.t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled}) == nil
 	})
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
-		return store.EnableSchedule(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil
+		return timetable.On(store).Enable(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil
 	})
 }
 
 // settle waits until no run is active.
 func (c *crash) settle(store *controldb.Store) {
 	for limit := time.Now().Add(crashSettle); ; pause(200 * time.Millisecond) {
-		runs, err := store.Runs(c.t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(store).List(c.t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 		if err == nil && len(runs) == 0 {
 			return
 		}
 		if time.Now().After(limit) {
 			require.NoError(c.t, err)
 			for _, run := range runs {
-				rows, _ := store.Executions(c.t.Context(), run.ID)
+				rows, _ := executions.On(store).Rows(c.t.Context(), run.ID)
 				for _, e := range rows {
 					if e.Active {
 						c.t.Logf("%s %s %s attempts %d: %s", e.ID, e.TargetType, e.Lifecycle, e.Attempts, e.LastMessage)

@@ -27,6 +27,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -250,7 +252,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	store := p.store(t)
 	server := strings.Replace(p.address, ":", ",", 1) // the name in target groups, which must be the same after the restart
 	master := p.open(t, "master")
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	for i := range n {
 		name := fmt.Sprintf("victim%d", i)
@@ -259,7 +261,7 @@ func TestDevSurvivesKill(t *testing.T) {
 		_, err = p.open(t, name).ExecContext(t.Context(),
 			"CREATE TABLE dbo.ledger (attempt INT IDENTITY, at DATETIME2 DEFAULT SYSUTCDATETIME(), run UNIQUEIDENTIFIER);")
 		require.NoError(t, err)
-		_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server,
+		_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server,
 			Database: name, Membership: targets.Include})
 		require.NoError(t, err)
 	}
@@ -272,7 +274,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
 	eventually(t, 20*time.Second, "attempts run", func() bool {
-		run, err := store.Run(t.Context(), id, controldb.RunStates)
+		run, err := executions.On(store).Get(t.Context(), id, executions.States)
 		return err == nil && run.Counts().Running >= n
 	})
 	p.kill()
@@ -280,10 +282,10 @@ func TestDevSurvivesKill(t *testing.T) {
 	p = startDev(t, dir, p.address)
 	store = p.store(t)
 	eventually(t, 60*time.Second, "the run ends", func() bool {
-		rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 		return err == nil && len(rows) == 1 && !rows[0].Active
 	})
-	rows, err := store.Executions(t.Context(), id)
+	rows, err := executions.On(store).Rows(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 	found, err := invariant.Find(t.Context(), p.open(t, embedded.ControlDatabase), true)
@@ -330,9 +332,9 @@ func TestDevSaysWhatItWaitsFor(t *testing.T) {
 	tenant := p.open(t, "Tenant1")
 	_, err = tenant.ExecContext(t.Context(), "CREATE TABLE dbo.begun (n INT NOT NULL);")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroup(t.Context(), "g")
+	_, err = targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{
 		Kind: targets.SQLDatabase, Server: server, Database: "Tenant1", Membership: targets.Include,
 	})
 	require.NoError(t, err)

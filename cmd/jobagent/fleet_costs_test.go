@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -34,7 +35,7 @@ func TestFleetCosts(t *testing.T) {
 		t.Skip("the test reads the processor time of the embedded server's process")
 	}
 	ctx, repeat, count := t.Context(), testenv.Sample(20, 1000), testenv.Sample(200, 20_000)
-	_, err := f.store.AddTargetGroup(ctx, "fleet")
+	_, err := targetgroups.On(f.store).Add(ctx, "fleet")
 	require.NoError(t, err)
 	c := &costs{fleetRun: f}
 	c.term = c.start(t, 10_000)

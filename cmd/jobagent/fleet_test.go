@@ -31,6 +31,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -161,10 +163,10 @@ func (f *fleetRun) startControl() {
 // define creates the target group and the jobs.
 func (f *fleetRun) define(members []targets.Member) {
 	t := f.t
-	_, err := f.store.AddTargetGroup(t.Context(), "fleet")
+	_, err := targetgroups.On(f.store).Add(t.Context(), "fleet")
 	require.NoError(t, err)
 	for _, m := range members {
-		_, err := f.store.AddTargetGroupMember(t.Context(), "fleet", m)
+		_, err := targetgroups.On(f.store).AddMember(t.Context(), "fleet", m)
 		require.NoError(t, err)
 	}
 	attempts, seconds := 20, 1
@@ -253,7 +255,7 @@ func (f *fleetRun) round(t *testing.T, name string) {
 		limit := time.Now().Add(fleetLimit)
 		for _, id := range ids {
 			for {
-				rows, err := f.store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+				rows, err := executions.On(f.store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 				require.NoError(t, err)
 				require.Len(t, rows, 1)
 				if !rows[0].Active {

@@ -22,6 +22,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/hostile"
 )
@@ -95,10 +97,10 @@ func TestHostileProcesses(t *testing.T) {
 	})
 
 	define := func(group, job string, output bool, members ...targets.Member) {
-		_, err := server.Store.AddTargetGroup(t.Context(), group)
+		_, err := targetgroups.On(server.Store).Add(t.Context(), group)
 		require.NoError(t, err)
 		for _, m := range members {
-			_, err := server.Store.AddTargetGroupMember(t.Context(), group, m)
+			_, err := targetgroups.On(server.Store).AddMember(t.Context(), group, m)
 			require.NoError(t, err)
 		}
 		_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
@@ -115,13 +117,13 @@ func TestHostileProcesses(t *testing.T) {
 	}
 	// run runs a job. It returns the rows of the targets, the duration, and the agent's maximum
 	// memory meanwhile.
-	run := func(job string) (rows []controldb.Execution, took time.Duration, most int64) {
+	run := func(job string) (rows []executions.Execution, took time.Duration, most int64) {
 		start := time.Now()
 		id, err := server.Store.StartJob(t.Context(), job, uuid.Nil)
 		require.NoError(t, err)
 		for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C {
 			most = max(most, agent.resident(t))
-			rows, err = server.Store.Executions(t.Context(), id)
+			rows, err = executions.On(server.Store).Rows(t.Context(), id)
 			require.NoError(t, err)
 			if !rows[0].Active {
 				tick.Stop()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -108,7 +109,7 @@ func (l *ledger) define() {
 	t := l.t
 	server := strings.Replace(l.server.address, ":", ",", 1)
 	master := l.server.open(t, "master")
-	_, err := l.store.AddTargetGroup(t.Context(), "all")
+	_, err := targetgroups.On(l.store).Add(t.Context(), "all")
 	require.NoError(t, err)
 	side := l.server.prefix + ledgerSide
 	for i := range *ledgerTargets + 1 {
@@ -123,7 +124,7 @@ func (l *ledger) define() {
 			continue
 		}
 		l.names = append(l.names, name)
-		_, err = l.store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include,
+		_, err = targetgroups.On(l.store).AddMember(t.Context(), "all", targets.Member{Membership: targets.Include,
 			Kind: targets.SQLDatabase, Server: server, Database: name})
 		require.NoError(t, err)
 	}

@@ -33,7 +33,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -262,10 +263,10 @@ func TestLiveLoad(t *testing.T) {
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer endpoint.Close()
 	store, ctx := server.Store, t.Context()
-	_, err := store.AddTargetGroup(ctx, "big")
+	_, err := targetgroups.On(store).Add(ctx, "big")
 	require.NoError(t, err)
 	for n := range 10_000 {
-		_, err := store.AddTargetGroupMember(ctx, "big", targets.Member{
+		_, err := targetgroups.On(store).AddMember(ctx, "big", targets.Member{
 			Membership: targets.Include, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: fmt.Sprintf("tenant%05d", n),
 		})
 		require.NoError(t, err)
@@ -280,7 +281,7 @@ func TestLiveLoad(t *testing.T) {
 	id, err := store.StartJob(ctx, "big", uuid.Nil)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		w, err := store.Run(ctx, id, controldb.RunStates)
+		w, err := executions.On(store).Get(ctx, id, executions.States)
 		require.NoError(t, err)
 		return w.Counts().Total() == 10_000 && len(w.Steps[0].States) > 1
 	}, 2*time.Minute, time.Second, "the run is in progress")

@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -71,7 +72,7 @@ func TestLocksOfProcesses(t *testing.T) {
 		return id
 	}
 	lifecycle := func(id uuid.UUID) jobs.Lifecycle {
-		rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+		rows, err := executions.On(store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, rows, 1)
 		return rows[0].Lifecycle
@@ -168,9 +169,9 @@ func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 		_, err := store.StartJob(context.WithoutCancel(t.Context()), retention, uuid.Nil)
 		return err == nil
 	})
-	ended := func(job string) (rows []controldb.Run) {
+	ended := func(job string) (rows []executions.Run) {
 		eventually(t, 30*time.Second, "the run ends", func() bool {
-			rows, err = store.Runs(t.Context(), controldb.RunQuery{JobName: job}, controldb.Page[controldb.RunKey]{})
+			rows, err = executions.On(store).List(t.Context(), executions.Query{JobName: job}, controldb.Page[executions.Key]{})
 			return err == nil && len(rows) > 0 && !rows[0].Active
 		})
 		return rows

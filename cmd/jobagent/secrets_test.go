@@ -31,6 +31,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -281,10 +283,10 @@ func (h *canaryServer) runJobs() {
 		"nobody": {Server: "127.0.0.1,1", Database: "tenant"},
 		"absent": {Server: server, Database: "no such database"},
 	} {
-		_, err := store.AddTargetGroup(t.Context(), group)
+		_, err := targetgroups.On(store).Add(t.Context(), group)
 		require.NoError(t, err)
 		member.Membership, member.Kind = targets.Include, targets.SQLDatabase
-		_, err = store.AddTargetGroupMember(t.Context(), group, member)
+		_, err = targetgroups.On(store).AddMember(t.Context(), group, member)
 		require.NoError(t, err)
 	}
 	none := 0
@@ -322,7 +324,7 @@ func (h *canaryServer) runJobs() {
 		id, err := store.StartJob(t.Context(), name, uuid.Nil)
 		require.NoError(t, err)
 		eventually(t, 30*time.Second, name+" ends", func() bool {
-			rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+			rows, err := executions.On(store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 			if err != nil || len(rows) != 1 || rows[0].Active {
 				return false
 			}

@@ -27,6 +27,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -97,11 +98,11 @@ func TestStops(t *testing.T) {
 	c := newCrash(t, *stopsSeed, startDev(t, t.TempDir(), "127.0.0.1:0", "--config", filepath.Join(dir, "config.json")))
 	c.dir = dir
 	store := c.server.store(t)
-	_, err = store.AddTargetGroup(t.Context(), "all")
+	_, err = targetgroups.On(store).Add(t.Context(), "all")
 	require.NoError(t, err)
 	for _, s := range fleet {
 		s.start(t, password)
-		_, err := store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include,
+		_, err := targetgroups.On(store).AddMember(t.Context(), "all", targets.Member{Membership: targets.Include,
 			Kind: targets.SQLDatabase, Server: s.address, Database: stopsDatabase})
 		require.NoError(t, err)
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -95,10 +97,10 @@ func TestSystemd(t *testing.T) {
 	run, err := store.StartJob(t.Context(), "j", uuid.New())
 	require.NoError(t, err)
 	eventually(t, time.Minute, "the agent in the container runs the job", func() bool {
-		rows, err := store.Executions(t.Context(), run)
+		rows, err := executions.On(store).Rows(t.Context(), run)
 		return err == nil && len(rows) > 0 && !rows[0].Active
 	})
-	rows, err := store.Executions(t.Context(), run)
+	rows, err := executions.On(store).Rows(t.Context(), run)
 	require.NoError(t, err)
 	require.Equal(t, "Succeeded", string(rows[0].Lifecycle), rows[0].LastMessage)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go-on"), nil, 0o600))
@@ -149,9 +151,9 @@ func systemdControl(t *testing.T, server *devProcess) *controldb.Store {
 			require.NoError(t, err)
 		}
 	}
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Membership: targets.Include,
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Membership: targets.Include,
 		Server: strings.Replace(server.address, ":", ",", 1), Database: "tenant"})
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})

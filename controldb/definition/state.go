@@ -16,6 +16,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
@@ -40,10 +42,14 @@ type State struct {
 // Definitions are all definitions of a control database, each list by name.
 type Definitions struct {
 	controldb.Definitions
-	Triggers []triggers.Trigger // without the numbers of their events
-	Channels []alerting.Channel
-	Windows  []holds.Window
-	Alerts   []alerting.Rule
+	Groups []targetgroups.Detail
+	// Schedules include those of the jobs' own definitions, whose names are empty.
+	Schedules []timetable.Schedule
+	Calendars []timetable.Calendar
+	Triggers  []triggers.Trigger // without the numbers of their events
+	Channels  []alerting.Channel
+	Windows   []holds.Window
+	Alerts    []alerting.Rule
 }
 
 // Read reads the definitions of the control database. Names that are not nil restrict the jobs.
@@ -51,6 +57,15 @@ func Read(ctx context.Context, store *controldb.Store, jobNames []string) (*Stat
 	var d Definitions
 	var err error
 	if d.Definitions, err = store.Definitions(ctx, jobNames); err != nil {
+		return nil, err
+	}
+	if d.Groups, err = targetgroups.On(store).Defined(ctx); err != nil {
+		return nil, err
+	}
+	if d.Schedules, err = timetable.On(store).Defined(ctx, jobNames); err != nil {
+		return nil, err
+	}
+	if d.Calendars, err = timetable.On(store).Calendars(ctx, ""); err != nil {
 		return nil, err
 	}
 	if d.Triggers, err = triggers.On(store).Defined(ctx, jobNames); err != nil {
@@ -113,7 +128,7 @@ func NewState(d Definitions) (*State, error) {
 		s.add(manifest.KindAlertChannel, &manifest.AlertChannel{Name: c.Name, Type: c.Type, Enabled: c.Enabled,
 			Definition: manifest.JSON(c.Definition)}, 0, "")
 	}
-	steps, schedules := map[uuid.UUID][]*manifest.Step{}, map[uuid.UUID][]controldb.Schedule{}
+	steps, schedules := map[uuid.UUID][]*manifest.Step{}, map[uuid.UUID][]timetable.Schedule{}
 	for _, step := range d.Steps {
 		made, err := NewStep(step)
 		if err != nil {
@@ -135,7 +150,7 @@ func NewState(d Definitions) (*State, error) {
 		}
 		job.Triggers = watches[j.ID]
 		o := s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
-		o.Started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
+		o.Started = slices.ContainsFunc(schedules[j.ID], func(h timetable.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
 	}
 	for _, l := range d.Limits {
 		s.add(manifest.KindLimit, &l.Limit, 0, "")
@@ -153,7 +168,7 @@ func NewState(d Definitions) (*State, error) {
 	return s, nil
 }
 
-func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
+func newGroup(g targetgroups.Detail) *manifest.TargetGroup {
 	out := &manifest.TargetGroup{Name: g.Name}
 	for _, m := range g.Members {
 		out.Members = append(out.Members, manifest.NewMember(m))
@@ -186,7 +201,7 @@ func NewStep(s controldb.JobStep) (*manifest.Step, error) {
 	return out, nil
 }
 
-func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb.Schedule) (*manifest.Job, error) {
+func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []timetable.Schedule) (*manifest.Job, error) {
 	out := &manifest.Job{Name: j.Name, Description: j.Description, Rollout: manifest.JSON(j.RolloutPlan), Steps: steps}
 	if err := out.SetDeclarations(j.Parameters); err != nil {
 		return nil, err

@@ -14,6 +14,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -29,13 +31,13 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 	}
 	switch v := want.Value.(type) {
 	case *manifest.TargetGroup:
-		_, err := store.SetTargetGroup(ctx, v.Name, v.Targets(), &match)
+		_, err := targetgroups.On(store).Set(ctx, v.Name, v.Targets(), &match)
 		return err
 	case *manifest.Calendar:
 		if have == nil {
-			return store.AddCalendar(ctx, v.Name, string(v.Spec))
+			return timetable.On(store).AddCalendar(ctx, v.Name, string(v.Spec))
 		}
-		return store.UpdateCalendar(ctx, v.Name, string(v.Spec))
+		return timetable.On(store).UpdateCalendar(ctx, v.Name, string(v.Spec))
 	case *manifest.AlertChannel:
 		if have == nil {
 			return alerting.On(store).AddChannel(ctx, v.Name, v.Type, string(v.Definition), v.Enabled)
@@ -64,9 +66,9 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	switch v := o.Value.(type) {
 	case *manifest.TargetGroup:
-		return store.DeleteTargetGroupIf(ctx, v.Name, &o.Revision)
+		return targetgroups.On(store).DeleteIf(ctx, v.Name, &o.Revision)
 	case *manifest.Calendar:
-		return store.DeleteCalendar(ctx, v.Name)
+		return timetable.On(store).DeleteCalendar(ctx, v.Name)
 	case *manifest.AlertChannel:
 		return alerting.On(store).DeleteChannel(ctx, v.Name)
 	case *manifest.TargetWindow:
@@ -170,7 +172,7 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 	}
 	if own.Parameters != old.Parameters {
 		text := string(own.Parameters)
-		if err := tx.UpdateSchedule(ctx, controldb.ScheduleSpec{JobName: want.Name, Parameters: &text}); err != nil {
+		if err := timetable.On(tx).Update(ctx, timetable.Spec{JobName: want.Name, Parameters: &text}); err != nil {
 			return err
 		}
 	}
@@ -264,7 +266,7 @@ func orTime(t, absent time.Time) *time.Time {
 func writeSchedules(ctx context.Context, tx *controldb.Store, job string, want, have []*manifest.Schedule) error {
 	for _, h := range have {
 		if findSchedule(want, h.Name) == nil {
-			if err := tx.DeleteSchedule(ctx, job, h.Name); err != nil {
+			if err := timetable.On(tx).Delete(ctx, job, h.Name); err != nil {
 				return err
 			}
 		}
@@ -274,9 +276,9 @@ func writeSchedules(ctx context.Context, tx *controldb.Store, job string, want, 
 		settings, parameters := w.Settings(), string(w.Parameters)
 		h := findSchedule(have, w.Name)
 		if h == nil {
-			add := controldb.ScheduleSpec{JobName: job, Name: w.Name, Kind: &kind, Spec: &spec, Overlap: &settings.Overlap,
+			add := timetable.Spec{JobName: job, Name: w.Name, Kind: &kind, Spec: &spec, Overlap: &settings.Overlap,
 				PauseOnFailure: &w.PauseOnFailure, Enabled: &w.Enabled, TimeZone: given(w.Zone), CatchUp: given(w.CatchUp), Parameters: given(parameters)}
-			if _, err := tx.AddSchedule(ctx, add); err != nil {
+			if _, err := timetable.On(tx).Add(ctx, add); err != nil {
 				return err
 			}
 			continue
@@ -290,7 +292,7 @@ func writeSchedules(ctx context.Context, tx *controldb.Store, job string, want, 
 			u.Kind, u.Spec = &kind, &spec
 		}
 		u.Parameters = changed(parameters, string(h.Parameters))
-		if err := tx.UpdateSchedule(ctx, u); err != nil {
+		if err := timetable.On(tx).Update(ctx, u); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -20,12 +20,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // not.
 func TestClockChangeFindings(t *testing.T) {
 	now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-	of := func(name, spec string) controldb.Schedule {
-		return controldb.Schedule{JobName: "j", Name: name, Kind: "cron5", Spec: spec, TimeZone: "Europe/Berlin"}
+	of := func(name, spec string) timetable.Schedule {
+		return timetable.Schedule{JobName: "j", Name: name, Kind: "cron5", Spec: spec, TimeZone: "Europe/Berlin"}
 	}
 	lost, doubled := of("lost", "*/15 2 * * *"), of("doubled", `{"cron": "30 2 * * *", "overlap": "both"}`)
 	moved, newer := of("moved", "30 2 * * *"), of("newer", "every full moon")
-	quiet := []controldb.Schedule{moved, doubled, newer, of("morning", "0 6 * * *")}
+	quiet := []timetable.Schedule{moved, doubled, newer, of("morning", "0 6 * * *")}
 	found := clockChangeFindings(quiet, now)
 	require.Len(t, found, 1)
 	require.Equal(t, SeverityOK, found[0].Severity)

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/internal/call"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -26,7 +26,7 @@ func checkClockChanges(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := call.SelectRows[controldb.Schedule](ctx, e.conn, Text("clock_changes"))
+	list, err := call.SelectRows[timetable.Schedule](ctx, e.conn, Text("clock_changes"))
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func checkClockChanges(ctx context.Context, e *examination) ([]Finding, error) {
 }
 
 // clockChangeFindings returns the findings about schedules with warnings.
-func clockChangeFindings(list []controldb.Schedule, now time.Time) []Finding {
+func clockChangeFindings(list []timetable.Schedule, now time.Time) []Finding {
 	var names []string
 	for _, s := range list {
 		effects, err := schedule.ClockEffects(schedule.Kind(s.Kind), []byte(s.Spec), schedule.Options{Zone: s.TimeZone, Created: s.DefinedTime}, now)
@@ -73,7 +73,7 @@ func checkParameters(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := call.SelectRows[controldb.Schedule](ctx, e.conn, Text("parameters"))
+	list, err := call.SelectRows[timetable.Schedule](ctx, e.conn, Text("parameters"))
 	if err != nil {
 		return nil, err
 	}

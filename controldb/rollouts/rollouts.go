@@ -9,6 +9,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -93,7 +94,7 @@ type Rollout struct {
 }
 
 // Key is the place of the roll-out in the list of [Store.Rollouts].
-func (r Rollout) Key() controldb.RunKey { return controldb.RunKey{Created: r.CreatedAt, ID: r.ID} }
+func (r Rollout) Key() executions.Key { return executions.Key{Created: r.CreatedAt, ID: r.ID} }
 
 // Counts returns the numbers of the targets of all waves; those that were not reached are Skipped.
 func (r Rollout) Counts() jobs.Counts {
@@ -208,7 +209,7 @@ type Target struct {
 
 // Name names the target: server/database.
 func (t Target) Name() string {
-	return controldb.Execution{Server: t.Server, Database: t.Database}.Place()
+	return executions.Execution{Server: t.Server, Database: t.Database}.Place()
 }
 
 // TargetKey is the place of a target in the list of [Store.Targets].
@@ -235,7 +236,7 @@ type Filter struct {
 }
 
 // Rollouts lists roll-outs, the latest first.
-func (s Store) Rollouts(ctx context.Context, f Filter, p controldb.Page[controldb.RunKey]) ([]Rollout, error) {
+func (s Store) Rollouts(ctx context.Context, f Filter, p controldb.Page[executions.Key]) ([]Rollout, error) {
 	w := call.NewFilter(p.Top)
 	for _, one := range []struct {
 		column string
@@ -267,7 +268,7 @@ FROM jobs.rollouts AS v`+w.Text()+"\nORDER BY v.created_at DESC, v.job_execution
 // Get reads a roll-out by the ID of its run. The error is [ErrNotFound] if the run is no
 // roll-out, or does not exist.
 func (s Store) Get(ctx context.Context, id uuid.UUID) (Rollout, error) {
-	list, err := s.Rollouts(ctx, Filter{ID: id}, controldb.Page[controldb.RunKey]{Top: 1})
+	list, err := s.Rollouts(ctx, Filter{ID: id}, controldb.Page[executions.Key]{Top: 1})
 	return call.OnlyRow(list, err, "read the roll-out", ErrNotFound)
 }
 
@@ -330,7 +331,7 @@ func (s Store) PreflightProgress(ctx context.Context, w Wave) (ended, all int, e
 	if w.State != WavePreflight || w.PreflightRun == uuid.Nil {
 		return 0, 0, nil
 	}
-	counts, err := s.store.CountTargets(ctx, []uuid.UUID{w.PreflightRun})
+	counts, err := executions.On(s.store).CountTargets(ctx, []uuid.UUID{w.PreflightRun})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
@@ -256,7 +257,7 @@ type Run struct {
 }
 
 // Runs lists runs of a job of a job collection, the latest first.
-func (s Store) Runs(ctx context.Context, job uuid.UUID, p controldb.Page[controldb.RunKey]) ([]Run, error) {
+func (s Store) Runs(ctx context.Context, job uuid.UUID, p controldb.Page[executions.Key]) ([]Run, error) {
 	w := call.NewFilter(p.Top)
 	w.Add("v.job_id = %s", mssqldb.UniqueIdentifier(job))
 	p.After.Add(w)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -128,8 +129,8 @@ type WaitingRun struct {
 	ID         uuid.UUID `db:"job_execution_id"`
 	JobName    string    `db:"job_name"`
 	CreateTime time.Time `db:"create_time"`
-	// For is a keyword as in [Wait]. CommandType is the type of commands that no live agent runs;
-	// it is empty if no agent is live, and unless For is Agent.
+	// For is a keyword as in [executions.Wait]. CommandType is the type of commands that no live
+	// agent runs; it is empty if no agent is live, and unless For is Agent.
 	For         string    `db:"waits_for"`
 	CommandType string    `db:"command_type"`
 	Since       time.Time `db:"since"`
@@ -265,7 +266,7 @@ type RecentRuns struct {
 	// Jobs is the number of jobs with a run since then; Runs has those of the jobs that ran last.
 	Jobs int `db:"jobs"`
 	// Runs are by job name, and from the oldest to the latest of a job.
-	Runs []controldb.Run `db:"-"`
+	Runs []executions.Run `db:"-"`
 }
 
 // RecentRuns returns the latest runs of the jobs that ran in the last days: at most jobs jobs, of
@@ -274,7 +275,7 @@ func (s Store) RecentRuns(ctx context.Context, days, jobs, runs int) (RecentRuns
 	const op = "list recent runs"
 	var (
 		heads []RecentRuns
-		list  []controldb.Run
+		list  []executions.Run
 	)
 	c := call.New("jobs.sp_get_recent_runs").In("days", int64(days)).In("jobs", int64(jobs)).In("runs", int64(runs))
 	if err := s.conn.Query(ctx, op, c, call.Into(&heads), call.Into(&list)); err != nil {

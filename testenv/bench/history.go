@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -340,20 +341,20 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 	}
 	for _, q := range []struct {
 		name  string
-		query controldb.RunQuery
+		query executions.Query
 	}{
-		{"list_runs_of_job", controldb.RunQuery{JobName: job}},
-		{"list_runs", controldb.RunQuery{System: true}},
-		{"list_active", controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}},
-		{"list_active_of_job", controldb.RunQuery{JobName: job, RunFilter: controldb.RunFilter{Active: new(true)}}},
-		{"list_run", controldb.RunQuery{ID: uuid.UUID(run)}},
+		{"list_runs_of_job", executions.Query{JobName: job}},
+		{"list_runs", executions.Query{System: true}},
+		{"list_active", executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}},
+		{"list_active_of_job", executions.Query{JobName: job, Filter: executions.Filter{Active: new(true)}}},
+		{"list_run", executions.Query{ID: uuid.UUID(run)}},
 	} {
 		if err := f.repeat(q.name, historyReads*rounds, func() error {
 			if q.query.ID != uuid.Nil {
-				_, err := s.store.Executions(ctx, q.query.ID)
+				_, err := executions.On(s.store).Rows(ctx, q.query.ID)
 				return err
 			}
-			_, err := s.store.Runs(ctx, q.query, controldb.Page[controldb.RunKey]{Top: historyPage})
+			_, err := executions.On(s.store).List(ctx, q.query, controldb.Page[executions.Key]{Top: historyPage})
 			return err
 		}); err != nil {
 			return err

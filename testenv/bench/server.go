@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -169,11 +170,11 @@ func (s *installation) job(ctx context.Context, spec controldb.JobSpec, group, c
 
 // group creates a target group of databases.
 func (s *installation) group(ctx context.Context, name string, databases ...string) error {
-	if _, err := s.store.AddTargetGroup(ctx, name); err != nil {
+	if _, err := targetgroups.On(s.store).Add(ctx, name); err != nil {
 		return err
 	}
 	for _, database := range databases {
-		if _, err := s.store.AddTargetGroupMember(ctx, name, targets.Member{
+		if _, err := targetgroups.On(s.store).AddMember(ctx, name, targets.Member{
 			Membership: targets.Include, Kind: targets.SQLDatabase, Server: s.serverName, Database: database,
 		}); err != nil {
 			return err

@@ -32,6 +32,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/secrets"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
@@ -197,10 +198,10 @@ func shell(name, script string) process.Entry {
 // (SELECT 1).
 func (f *Front) DefineJob(t testing.TB) {
 	t.Helper()
-	_, err := f.Store.AddTargetGroup(t.Context(), "g1")
+	_, err := targetgroups.On(f.Store).Add(t.Context(), "g1")
 	require.NoError(t, err)
 	for _, name := range f.Targets {
-		_, err = f.Store.AddTargetGroupMember(t.Context(), "g1", targets.Member{
+		_, err = targetgroups.On(f.Store).AddMember(t.Context(), "g1", targets.Member{
 			Membership: targets.Include, Kind: targets.SQLDatabase, Server: f.ServerName, Database: name,
 		})
 		require.NoError(t, err)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -262,9 +264,9 @@ func TestEveryCheckCanFail(t *testing.T) {
 // retried.
 func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control string) {
 	t.Helper()
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "db"),
 	})
 	require.NoError(t, err)
@@ -290,7 +292,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 		After: &first,
 	})
 	require.NoError(t, err)
-	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "second"),
 	})
 	require.NoError(t, err)
@@ -298,7 +300,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
-	require.NoError(t, store.AddCalendar(t.Context(), "always", `{"dates": ["1999-12-31/2009-12-31"]}`))
+	require.NoError(t, timetable.On(store).AddCalendar(t.Context(), "always", `{"dates": ["1999-12-31/2009-12-31"]}`))
 	_, err = env.DB(t, control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout N'rolled out', N'{"waves": [
 {"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1, "window": "always"}], "strict": true, "preflight": "leave_out"}'`)
 	require.NoError(t, err)

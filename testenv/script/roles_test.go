@@ -20,6 +20,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	jobsql "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -241,7 +242,7 @@ EXEC jobs.sp_add_jobstep N'j', @command = N'PRINT N''hello'';', @target_group_na
 		require.NoError(t, err)
 		_, err = admin.ExecContext(t.Context(), "EXEC jobs.sp_purge_jobhistory N'j';")
 		require.NoError(t, err)
-		left, err := store.Executions(t.Context(), uuid.UUID(id))
+		left, err := executions.On(store).Rows(t.Context(), uuid.UUID(id))
 		require.NoError(t, err)
 		require.Empty(t, left)
 		_, err = author.ExecContext(t.Context(), "EXEC jobs.sp_delete_job N'j';")

@@ -15,7 +15,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -154,7 +157,7 @@ func (s *simulation) event() {
 		require.NoError(s.t, err)
 	case 7:
 		name = "stop run"
-		runs, err := s.Store.Runs(s.t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+		runs, err := executions.On(s.Store).List(s.t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 		require.NoError(s.t, err)
 		if len(runs) > 0 {
 			require.NoError(s.t, s.Store.StopJob(s.t.Context(), runs[s.pick(len(runs))].ID))
@@ -171,11 +174,11 @@ func (s *simulation) event() {
 		}
 	case 10:
 		name = "tag database"
-		tags := controldb.TargetTags{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Tags: map[string]*string{"tier": nil, "zone": nil}}
+		tags := targetgroups.TargetTags{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Tags: map[string]*string{"tier": nil, "zone": nil}}
 		if s.chance(0.6) {
 			tags.Tags["tier"], tags.Tags["zone"] = new("gold"), new([]string{"UTC", "Asia/Kathmandu", "Australia/Lord_Howe"}[s.pick(3)])
 		}
-		_, err := s.Store.SetTargetTags(s.t.Context(), []controldb.TargetTags{tags}, false)
+		_, err := targetgroups.On(s.Store).SetTags(s.t.Context(), []targetgroups.TargetTags{tags}, false)
 		require.NoError(s.t, err)
 	case 11:
 		name = "change window"
@@ -190,7 +193,7 @@ func (s *simulation) event() {
 		}
 	case 12:
 		name = "change calendar"
-		require.NoError(s.t, s.Store.UpdateCalendar(s.t.Context(), halfHours, windowsOf("00:03:00", 30, 10+s.pick(19))))
+		require.NoError(s.t, timetable.On(s.Store).UpdateCalendar(s.t.Context(), halfHours, windowsOf("00:03:00", 30, 10+s.pick(19))))
 	case 13:
 		name = "start without regard to windows"
 		_, err := s.Store.Start(s.t.Context(), controldb.StartRequest{Job: scheduled[s.pick(len(scheduled))].name, IgnoreWindows: true})
@@ -244,9 +247,9 @@ func TestDays(t *testing.T) {
 		}
 		// One database has a window of 25 minutes twice an hour, another one blackouts. The
 		// invariant checks find attempts outside.
-		require.NoError(t, s.Store.AddCalendar(t.Context(), halfHours, windowsOf("00:03:00", 30, 25)))
-		require.NoError(t, s.Store.AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
-		_, err := s.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
+		require.NoError(t, timetable.On(s.Store).AddCalendar(t.Context(), halfHours, windowsOf("00:03:00", 30, 25)))
+		require.NoError(t, timetable.On(s.Store).AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
+		_, err := targetgroups.On(s.Store).SetTags(t.Context(), []targetgroups.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
 		require.NoError(t, err)
 		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours}))
 		require.NoError(t, holds.On(s.Store).SetWindow(t.Context(), holds.Window{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: quarters, Zone: "Australia/Lord_Howe"}))
@@ -277,7 +280,7 @@ func TestDays(t *testing.T) {
 			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: j.name, Enabled: &enabled}))
 		}
 		for limit := time.Now().Add(6 * time.Hour); ; <-time.After(time.Minute) {
-			runs, err := s.Store.Runs(t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+			runs, err := executions.On(s.Store).List(t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 			require.NoError(t, err)
 			if len(runs) == 0 && s.ready() == 0 {
 				break

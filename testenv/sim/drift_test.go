@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -90,9 +91,9 @@ UPDATE jobs_internal.task_executions SET attempt = 2 WHERE task_id = @task;`, "o
 }
 
 // running returns the target executions of a run that are in progress.
-func running(t testing.TB, w *World, id uuid.UUID) (list []controldb.Execution) {
+func running(t testing.TB, w *World, id uuid.UUID) (list []executions.Execution) {
 	t.Helper()
-	rows, err := w.Store.Executions(context.WithoutCancel(t.Context()), id)
+	rows, err := executions.On(w.Store).Rows(context.WithoutCancel(t.Context()), id)
 	require.NoError(t, err)
 	for _, e := range rows {
 		if e.TargetType == "SqlDatabase" && e.Lifecycle == jobs.InProgress {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -24,7 +26,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				w := NewWorld(t, 1)
 				w.AddJob(t, "j", []string{WriteLedger})
 				all, side := "all", "AllowAll"
-				_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+				_, err := timetable.On(w.Store).Add(t.Context(), timetable.Spec{
 					JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("*/10 * * * *"), CatchUp: &all, Overlap: &side,
 				})
 				require.NoError(t, err)
@@ -49,7 +51,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				<-time.After(25 * time.Minute)
 				w.StartAgent(t, agent.Config{PollIdle: 5 * time.Second}, nil)
 				<-time.After(6 * time.Minute)
-				rows, err := w.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
+				rows, err := executions.On(w.Store).List(t.Context(), executions.Query{JobName: "j"}, controldb.Page[executions.Key]{})
 				require.NoError(t, err)
 				var dues []string
 				control := w.DB(t, w.Control)
@@ -60,7 +62,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				}
 				require.ElementsMatch(t, []string{"00:00", "00:10", "00:20", "00:30", "00:40", "00:50"}[:len(dues)], dues)
 				require.GreaterOrEqual(t, len(dues), 5)
-				skips, err := w.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: "j"})
+				skips, err := timetable.On(w.Store).Skips(t.Context(), timetable.SkipFilter{JobName: "j"})
 				require.NoError(t, err)
 				require.Empty(t, skips)
 				w.Check(t, true)

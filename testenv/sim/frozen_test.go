@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -62,7 +63,7 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 				failures := first.Logs.FilterMessage("core failed, restarting").All()
 				require.NotEmpty(t, failures)
 				require.Contains(t, failures[0].ContextMap()["reason"], "another process has started a term with the same agent ID")
-				rows, err := w.Store.Executions(t.Context(), id)
+				rows, err := executions.On(w.Store).Rows(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {
 					if e.TargetType == "SqlDatabase" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -37,7 +38,7 @@ func BenchmarkHeldPass(b *testing.B) {
 	for _, n := range []int{100, 2_000, 20_000} {
 		b.Run(fmt.Sprintf("held=%d", n), func(b *testing.B) {
 			w := NewWorld(b, 1)
-			require.NoError(b, w.Store.AddCalendar(b.Context(), "later", `{"dates": ["2999-01-01"]}`))
+			require.NoError(b, timetable.On(w.Store).AddCalendar(b.Context(), "later", `{"dates": ["2999-01-01"]}`))
 			require.NoError(b, holds.On(w.Store).SetWindow(b.Context(), holds.Window{Name: "all", TagFilter: "tier IS NULL", Calendar: "later"}))
 			term, err := w.Store.StartTerm(b.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v", MaxConcurrentTargets: 50}, time.Hour)
 			require.NoError(b, err)
@@ -79,7 +80,7 @@ func TestManyTargetsAreHeldAtOnce(t *testing.T) {
 			_, err := w.DB(t, w.Control).ExecContext(t.Context(), "EXECUTE jobs.sp_set_limit N'Server', N's', @max_concurrent_targets = 1;")
 			require.NoError(t, err)
 		}
-		require.NoError(t, w.Store.AddCalendar(t.Context(), "later", `{"dates": ["2999-01-01"]}`))
+		require.NoError(t, timetable.On(w.Store).AddCalendar(t.Context(), "later", `{"dates": ["2999-01-01"]}`))
 		require.NoError(t, holds.On(w.Store).SetWindow(t.Context(), holds.Window{Name: "all", TagFilter: "tier IS NULL", Calendar: "later"}))
 		term, err := w.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v", MaxConcurrentTargets: 50}, time.Hour)
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -37,7 +38,7 @@ func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
 				require.True(t, ended)
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
 				require.NoError(t, a.Stop())
-				rows, err := w.Store.Executions(t.Context(), id)
+				rows, err := executions.On(w.Store).Rows(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {
 					if e.TargetType == "SqlDatabase" {

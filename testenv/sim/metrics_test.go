@@ -26,6 +26,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -247,7 +248,7 @@ func schedules(t *testing.T) {
 	w, m := world(t, 1)
 	w.AddJob(t, "j", []string{"WAITFOR DELAY '00:01:30';"})
 	skip := "Skip"
-	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), Overlap: &skip})
+	_, err := timetable.On(w.Store).Add(t.Context(), timetable.Spec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), Overlap: &skip})
 	require.NoError(t, err)
 	w.StartAgent(t, agent.Config{}, nil)
 	<-time.After(time.Second)

@@ -15,6 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -308,7 +310,7 @@ func (m *schedulesModel) backfill(t *rapid.T) {
 	overlap := rapid.SampledFrom(overlapPolicies).Draw(t, "overlap of the backfill")
 	instants := rapid.SliceOfNDistinct(rapid.IntRange(0, s.next-1), 1, min(4, s.next), rapid.ID[int]).Draw(t, "instants")
 	slices.Sort(instants)
-	id, err := m.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+	id, err := timetable.On(m.store).Backfill(t.Context(), timetable.BackfillRequest{
 		JobName: m.job, Name: s.name, From: scheduleBase, To: instantOf(s.next), Overlap: overlap,
 	})
 	require.NoError(t, err)
@@ -362,33 +364,33 @@ func (m *schedulesModel) change(t *rapid.T) {
 	switch rapid.IntRange(0, 3).Draw(t, "change") {
 	case 0:
 		on := rapid.Bool().Draw(t, "on")
-		require.NoError(t, m.store.EnableSchedule(ctx, m.job, s.name, on))
+		require.NoError(t, timetable.On(m.store).Enable(ctx, m.job, s.name, on))
 		if on != s.enabled || on && s.completed {
 			s.enabled = on
 			s.redefine("Disabled")
 		}
 	case 1:
 		paused := rapid.Bool().Draw(t, "paused")
-		require.NoError(t, m.store.PauseSchedule(ctx, m.job, s.name, paused, ""))
+		require.NoError(t, timetable.On(m.store).Pause(ctx, m.job, s.name, paused, ""))
 		if paused != s.paused {
 			s.paused = paused
 			s.redefine("Paused")
 		}
 	case 2:
 		s.overlap = rapid.SampledFrom(overlapPolicies).Draw(t, "overlap")
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(m.store).Update(ctx, timetable.Spec{
 			JobName: m.job, Name: s.name, Overlap: &s.overlap,
 		}))
 	case 3:
 		zone := []string{"", "UTC"}[s.revision%2]
-		was, err := m.store.Schedules(ctx, controldb.ScheduleFilter{JobName: m.job, Name: &s.name})
+		was, err := timetable.On(m.store).List(ctx, timetable.Filter{JobName: m.job, Name: &s.name})
 		require.NoError(t, err)
 		require.Len(t, was, 1)
 		other := "Asia/Tokyo"
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(m.store).Update(ctx, timetable.Spec{
 			JobName: m.job, Name: s.name, TimeZone: &other,
 		}))
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleSpec{
+		require.NoError(t, timetable.On(m.store).Update(ctx, timetable.Spec{
 			JobName: m.job, Name: s.name, TimeZone: &zone,
 		}))
 		s.redefine("Changed")
@@ -399,7 +401,7 @@ func (m *schedulesModel) change(t *rapid.T) {
 // check compares the model with the database.
 func (m *schedulesModel) check(t *rapid.T) {
 	got, buffered := map[controldb.ScheduleID]*scheduleModel{}, map[controldb.ScheduleID]int64{}
-	list, err := m.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: m.job, NamedOnly: true})
+	list, err := timetable.On(m.store).List(t.Context(), timetable.Filter{JobName: m.job, NamedOnly: true})
 	require.NoError(t, err)
 	for _, s := range list {
 		buffered[s.ID] = s.Buffered
@@ -461,7 +463,7 @@ func TestScheduleModel(t *testing.T) {
 	defer store.Close()
 	db := sql.OpenDB(connector("control"))
 	defer db.Close()
-	_, err = store.AddTargetGroup(t.Context(), "g")
+	_, err = targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	term, err := store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 1}, 24*time.Hour)
 	require.NoError(t, err)
@@ -479,7 +481,7 @@ func TestScheduleModel(t *testing.T) {
 				pauses: rapid.Bool().Draw(rt, "pause on failure"), limit: rapid.SampledFrom([]int64{0, 0, 8}).Draw(rt, "count"),
 				runs: map[int]*scheduleRun{}, waiting: map[int]bool{}, skipped: map[int]string{},
 			}
-			s.id, err = store.AddSchedule(rt.Context(), controldb.ScheduleSpec{
+			s.id, err = timetable.On(store).Add(rt.Context(), timetable.Spec{
 				JobName: m.job, Name: s.name, Kind: new("cron5"), Spec: new("* * * * *"), Overlap: &s.overlap, PauseOnFailure: &s.pauses,
 			})
 			require.NoError(rt, err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -632,11 +634,11 @@ func (m *model) busy(w *work) bool {
 // check compares every run with the control database.
 func (m *model) check(t *rapid.T) {
 	require.Empty(t, m.broken)
-	runs, err := m.store.Runs(t.Context(), controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{})
+	runs, err := executions.On(m.store).List(t.Context(), executions.Query{System: true}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
-	var rows []controldb.Execution
+	var rows []executions.Execution
 	for _, run := range runs {
-		list, err := m.store.Executions(t.Context(), run.ID)
+		list, err := executions.On(m.store).Rows(t.Context(), run.ID)
 		require.NoError(t, err)
 		rows = append(rows, list...)
 	}
@@ -708,9 +710,9 @@ func TestModel(t *testing.T) {
 
 // define creates the jobs.
 func (m *model) define(t *rapid.T) {
-	_, err := m.store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(m.store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = m.store.AddTargetGroupMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
+	_, err = targetgroups.On(m.store).AddMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
 	require.NoError(t, err)
 	attempts, wait, limit := modelRetries, int(modelWait/time.Second), int(modelTimeout/time.Second)
 	errors := slices.Repeat([]string{"All"}, len(m.steps))

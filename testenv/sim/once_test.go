@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -54,7 +55,7 @@ func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
 				root, ended := w.Ended(t, id, 10*time.Minute)
 				require.True(t, ended)
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
-				rows, err := w.Store.Executions(t.Context(), id)
+				rows, err := executions.On(w.Store).Rows(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {
 					if e.TargetType == "SqlDatabase" {

@@ -17,7 +17,9 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/identity"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -90,7 +92,7 @@ func everyMinute(t *testing.T, w *World) {
 	t.Helper()
 	w.AddJob(t, "j", []string{WriteLedger})
 	all, buffer := "All", "BufferAll"
-	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), CatchUp: &all, Overlap: &buffer})
+	_, err := timetable.On(w.Store).Add(t.Context(), timetable.Spec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), CatchUp: &all, Overlap: &buffer})
 	require.NoError(t, err)
 }
 
@@ -345,7 +347,7 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 
 		// Each row of the ledger is of a run of the original.
 		runs := map[string]bool{}
-		list, err := b.w.Store.Runs(t.Context(), controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{})
+		list, err := executions.On(b.w.Store).List(t.Context(), executions.Query{System: true}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		for _, e := range list {
 			runs[e.ID.String()] = true

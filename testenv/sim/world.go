@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -77,9 +78,9 @@ func Retries(attempts, seconds int) func(*controldb.StepSpec) {
 }
 
 // Root reads the root execution of a run.
-func (w *World) Root(t testing.TB, id uuid.UUID) controldb.Run {
+func (w *World) Root(t testing.TB, id uuid.UUID) executions.Run {
 	t.Helper()
-	rows, err := w.Store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
+	rows, err := executions.On(w.Store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	return rows[0]
@@ -88,7 +89,7 @@ func (w *World) Root(t testing.TB, id uuid.UUID) controldb.Run {
 // Ended waits until a run has ended, for at most limit of virtual time, and returns its root
 // execution. If the run has not ended, Ended returns false and logs all executions of the run. It
 // calls every before each poll.
-func (w *World) Ended(t testing.TB, id uuid.UUID, limit time.Duration, every ...func()) (controldb.Run, bool) {
+func (w *World) Ended(t testing.TB, id uuid.UUID, limit time.Duration, every ...func()) (executions.Run, bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; <-time.After(250 * time.Millisecond) {
 		for _, f := range every {
@@ -97,7 +98,7 @@ func (w *World) Ended(t testing.TB, id uuid.UUID, limit time.Duration, every ...
 		if root := w.Root(t, id); !root.Active {
 			return root, true
 		} else if time.Now().After(deadline) {
-			rows, err := w.Store.Executions(t.Context(), id)
+			rows, err := executions.On(w.Store).Rows(t.Context(), id)
 			require.NoError(t, err)
 			for _, e := range rows {
 				t.Logf("%s %s/%s attempts %d: %s", e.Lifecycle, e.TargetType, e.Database, e.Attempts, e.LastMessage)

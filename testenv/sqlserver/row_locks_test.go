@@ -20,7 +20,10 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -187,9 +190,9 @@ func (f *fixture) startAgent(t *testing.T) {
 // group creates a target group of one database.
 func (f *fixture) group(t *testing.T, name, database string) {
 	t.Helper()
-	_, err := f.store.AddTargetGroup(t.Context(), name)
+	_, err := targetgroups.On(f.store).Add(t.Context(), name)
 	require.NoError(t, err)
-	_, err = f.store.AddTargetGroupMember(t.Context(), name, targets.Member{
+	_, err = targetgroups.On(f.store).AddMember(t.Context(), name, targets.Member{
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: f.env.ServerName, Database: database,
 	})
 	require.NoError(t, err)
@@ -209,9 +212,9 @@ func (f *fixture) succeeds(t *testing.T, job string, limit time.Duration) {
 	t.Helper()
 	id, err := f.store.StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
-	var rows []controldb.Execution
+	var rows []executions.Execution
 	eventually(t, limit, "the run of "+job+" has ended", func() bool {
-		rows, err = f.store.Executions(t.Context(), id)
+		rows, err = executions.On(f.store).Rows(t.Context(), id)
 		require.NoError(t, err)
 		return len(rows) > 0 && !rows[0].Active
 	}, func() string { return fmt.Sprintf("the run is %v", rows) })
@@ -250,7 +253,7 @@ func manySchedules(t *testing.T, f *fixture) {
 	for i := range f.size.schedules {
 		job := fmt.Sprintf("job %02d", i)
 		f.job(t, job, "SELECT 1;", "one")
-		_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
+		_, err := timetable.On(f.store).Add(t.Context(), timetable.Spec{JobName: job, Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
 		require.NoError(t, err)
 	}
 	for range 3 {
@@ -390,9 +393,9 @@ func openTransaction(t *testing.T, f *fixture) {
 	f.group(t, "one", f.env.CreateDatabase(t, "target"))
 	f.job(t, "held", "SELECT 1;", "one")
 	f.job(t, "other", "SELECT 1;", "one")
-	_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "held", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
+	_, err := timetable.On(f.store).Add(t.Context(), timetable.Spec{JobName: "held", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
 	require.NoError(t, err)
-	_, err = f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "other", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
+	_, err = timetable.On(f.store).Add(t.Context(), timetable.Spec{JobName: "other", Name: "every second", Kind: new("cron6"), Spec: new("* * * * * *")})
 	require.NoError(t, err)
 	for range 2 {
 		f.startAgent(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/access"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs/secret"
@@ -57,26 +58,26 @@ func (s *Surface) credentialOperations() []rest.Operation {
 }
 
 // credentialView describes a credential.
-func (p *place) credentialView(c controldb.Credential) credentialView {
+func (p *place) credentialView(c access.Credential) credentialView {
 	v := credentialView{envelope: envelope{ID: p.id("credentials", c.Name), Name: c.Name, Type: typeCredential}}
 	v.Properties.Username = c.Username
 	return v
 }
 
 func (at *place) listCredentials(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, at, r, "credentials", at.store.Credentials, nil, func(o controldb.Credential) string { return o.Name }, at.credentialView)
+	return answerNames(ctx, at, r, "credentials", access.On(at.store).Credentials, nil, func(o access.Credential) string { return o.Name }, at.credentialView)
 }
 
 func (at *place) getCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["credential"]
-	credential, err := at.store.Credential(ctx, name)
+	credential, err := access.On(at.store).Credential(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrCredentialNotFound, typeCredential, name)
 	}
 	return at.answerCredential(http.StatusOK, credential), nil
 }
 
-func (p *place) answerCredential(status int, credential controldb.Credential) *rest.Response {
+func (p *place) answerCredential(status int, credential access.Credential) *rest.Response {
 	v := p.credentialView(credential)
 	return tagged(status, v.ID, credential.Revision, v)
 }
@@ -104,7 +105,7 @@ func (at *place) putCredential(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	var put controldb.Put[controldb.Credential]
+	var put controldb.Put[access.Credential]
 	for attempt := 1; ; attempt++ {
 		put, err = at.storeCredential(ctx, r, name, in)
 		again := errors.Is(err, dberror.ErrSecretChanged) || errors.Is(err, dberror.ErrSecretKeysChanged)
@@ -143,8 +144,8 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 }
 
 // storeCredential seals the password as the next version of the stored one, and stores both.
-func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (put controldb.Put[controldb.Credential], err error) {
-	current, err := p.store.Credential(ctx, name)
+func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (put controldb.Put[access.Credential], err error) {
+	current, err := access.On(p.store).Credential(ctx, name)
 	missing := errors.Is(err, dberror.ErrCredentialNotFound)
 	if err != nil && !missing {
 		return put, err
@@ -165,7 +166,7 @@ func (p *place) storeCredential(ctx context.Context, r *rest.Request, name strin
 			return put, err
 		}
 	}
-	return p.store.SetCredential(ctx, name, in.Properties.Username, sealed, match)
+	return access.On(p.store).SetCredential(ctx, name, in.Properties.Username, sealed, match)
 }
 
 func (at *place) deleteCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -174,11 +175,11 @@ func (at *place) deleteCredential(ctx context.Context, r *rest.Request) (*rest.R
 		return nil, err
 	}
 	match, err := expect(r, dberror.ErrCredentialNotFound, func() (string, int64, error) {
-		current, err := at.store.Credential(ctx, name)
+		current, err := access.On(at.store).Credential(ctx, name)
 		return at.id("credentials", current.Name), current.Revision, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteCredential(ctx, name, match), dberror.ErrCredentialNotFound)
+	return deleted(access.On(at.store).DeleteCredential(ctx, name, match), dberror.ErrCredentialNotFound)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -130,7 +131,7 @@ func (p *place) readDriftFilter(ctx context.Context, r *rest.Request) (f drifts.
 		}
 		f.Job, id = job.Name, p.id("jobs", job.Name, "driftHistory")
 	case r.Path["group"] != "":
-		g, err := p.store.TargetGroup(ctx, r.Path["group"])
+		g, err := targetgroups.On(p.store).Get(ctx, r.Path["group"])
 		if err != nil {
 			return f, id, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, r.Path["group"])
 		}

@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/access"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -49,26 +49,26 @@ func (s *Surface) endpointOperations() []rest.Operation {
 }
 
 // endpointView describes a private endpoint.
-func (p *place) endpointView(e controldb.PrivateEndpoint) endpointView {
+func (p *place) endpointView(e access.PrivateEndpoint) endpointView {
 	v := endpointView{envelope: envelope{ID: p.id("privateEndpoints", e.Name), Name: e.Name, Type: typeEndpoint}}
 	v.Properties.TargetServerAzureResourceID, v.Properties.PrivateEndpointID = e.Target, e.EndpointID
 	return v
 }
 
 func (at *place) listEndpoints(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, at, r, "privateEndpoints", at.store.PrivateEndpoints, nil, func(o controldb.PrivateEndpoint) string { return o.Name }, at.endpointView)
+	return answerNames(ctx, at, r, "privateEndpoints", access.On(at.store).PrivateEndpoints, nil, func(o access.PrivateEndpoint) string { return o.Name }, at.endpointView)
 }
 
 func (at *place) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["endpoint"]
-	endpoint, err := at.store.PrivateEndpoint(ctx, name)
+	endpoint, err := access.On(at.store).PrivateEndpoint(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrEndpointNotFound, typeEndpoint, name)
 	}
 	return at.answerEndpoint(http.StatusOK, endpoint), nil
 }
 
-func (p *place) answerEndpoint(status int, endpoint controldb.PrivateEndpoint) *rest.Response {
+func (p *place) answerEndpoint(status int, endpoint access.PrivateEndpoint) *rest.Response {
 	v := p.endpointView(endpoint)
 	return tagged(status, v.ID, endpoint.Revision, v)
 }
@@ -95,7 +95,7 @@ func (at *place) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err != nil {
 		return nil, err
 	}
-	put, err := at.store.SetPrivateEndpoint(ctx, name, target, match)
+	put, err := access.On(at.store).SetPrivateEndpoint(ctx, name, target, match)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (at *place) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 // expectEndpoint returns the revision of a private endpoint that the headers of a request want.
 func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
 	return expect(r, dberror.ErrEndpointNotFound, func() (string, int64, error) {
-		endpoint, err := p.store.PrivateEndpoint(ctx, name)
+		endpoint, err := access.On(p.store).PrivateEndpoint(ctx, name)
 		return p.id("privateEndpoints", endpoint.Name), endpoint.Revision, err
 	})
 }
@@ -115,5 +115,5 @@ func (at *place) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), dberror.ErrEndpointNotFound)
+	return deleted(access.On(at.store).DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), dberror.ErrEndpointNotFound)
 }

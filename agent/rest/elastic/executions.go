@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -102,7 +103,7 @@ func provisioningState(l jobs.Lifecycle) string {
 }
 
 // properties describes a row of a run.
-func (p *place) properties(e controldb.Execution) executionProperties {
+func (p *place) properties(e executions.Execution) executionProperties {
 	return executionProperties{
 		JobVersion: e.JobVersion, StepID: e.StepID, JobExecutionID: e.ID, Lifecycle: string(e.Lifecycle),
 		ProvisioningState: provisioningState(e.Lifecycle), CreateTime: instant(e.CreateTime), StartTime: instant(e.StartTime),
@@ -111,12 +112,12 @@ func (p *place) properties(e controldb.Execution) executionProperties {
 	}
 }
 
-func (p *place) runID(e controldb.Execution) string {
+func (p *place) runID(e executions.Execution) string {
 	return p.id("jobs", e.JobName, "executions", e.ID.String())
 }
 
 // runView describes a run.
-func (p *place) runView(e controldb.Execution) executionView {
+func (p *place) runView(e executions.Execution) executionView {
 	return executionView{
 		envelope: envelope{ID: p.runID(e), Name: e.ID.String(), Type: typeExecution}, Properties: p.properties(e),
 	}
@@ -124,7 +125,7 @@ func (p *place) runView(e controldb.Execution) executionView {
 
 // answerRun returns the answer with a run: an active one with the time after which to ask again, a
 // failed one with the code of its error.
-func (p *place) answerRun(status int, e controldb.Execution) *rest.Response {
+func (p *place) answerRun(status int, e executions.Execution) *rest.Response {
 	h := http.Header{}
 	code := map[jobs.Lifecycle]string{
 		jobs.Failed: "JobExecutionFailed", jobs.TimedOut: "JobExecutionTimedOut", jobs.Canceled: "JobExecutionCanceled",
@@ -142,7 +143,7 @@ func (p *place) answerRun(status int, e controldb.Execution) *rest.Response {
 }
 
 func (at *place) listRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[controldb.RunKey]) (string, []controldb.Run, error) {
+	return answerPage(at, r, func(page controldb.Page[executions.Key]) (string, []executions.Run, error) {
 		filter, err := readRunFilter(r)
 		if err != nil {
 			return "", nil, err
@@ -155,25 +156,25 @@ func (at *place) listRuns(ctx context.Context, r *rest.Request) (*rest.Response,
 			}
 			name, id = job.Name, at.id("jobs", job.Name, "executions")
 		}
-		rows, err := at.store.Runs(ctx, controldb.RunQuery{RunFilter: filter, JobName: name}, page)
+		rows, err := executions.On(at.store).List(ctx, executions.Query{Filter: filter, JobName: name}, page)
 		return id, rows, err
-	}, func(run controldb.Run) controldb.RunKey { return run.Key() }, func(run controldb.Run) executionView { return at.runView(run.Row()) })
+	}, func(run executions.Run) executions.Key { return run.Key() }, func(run executions.Run) executionView { return at.runView(run.Row()) })
 }
 
-func (p *place) runOf(ctx context.Context, job string, id uuid.UUID) (controldb.Execution, error) {
-	run, err := p.store.RunOf(ctx, job, id)
+func (p *place) runOf(ctx context.Context, job string, id uuid.UUID) (executions.Execution, error) {
+	run, err := executions.On(p.store).Of(ctx, job, id)
 	return run.Row(), err
 }
 
 // run returns the run that a path names.
-func (p *place) run(ctx context.Context, r *rest.Request) (controldb.Execution, error) {
+func (p *place) run(ctx context.Context, r *rest.Request) (executions.Execution, error) {
 	name, text := r.Path["job"], r.Path["execution"]
 	if err := hidden(name); err != nil {
-		return controldb.Execution{}, err
+		return executions.Execution{}, err
 	}
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 {
-		return controldb.Execution{}, notFound(typeExecution, text)
+		return executions.Execution{}, notFound(typeExecution, text)
 	}
 	e, err := p.runOf(ctx, name, id)
 	return e, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, text)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -76,7 +77,7 @@ func TestLostAnswerOfAStart(t *testing.T) {
 		require.NoError(t, err)
 		return []*rest.Mount{{ARM: true, Surface: elastic.New(elastic.Config{Directory: directory})}}
 	})
-	_, err := store.AddTargetGroup(t.Context(), "g1")
+	_, err := targetgroups.On(store).Add(t.Context(), "g1")
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j1"})
 	require.NoError(t, err)

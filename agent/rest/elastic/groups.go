@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -75,7 +76,7 @@ func (s *Surface) groupOperations() []rest.Operation {
 const maxMembers = 10_000
 
 // groupView describes a target group.
-func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
+func (p *place) groupView(g targetgroups.Detail) groupView {
 	v := groupView{envelope: envelope{ID: p.id("targetGroups", g.Name), Name: g.Name, Type: typeGroup}}
 	v.Properties.Members = make([]memberView, 0, len(g.Members))
 	for _, m := range g.Members {
@@ -89,23 +90,23 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 }
 
 func (at *place) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	read := func(ctx context.Context, p controldb.Page[string]) ([]controldb.TargetGroupDetail, error) {
-		return at.store.TargetGroupDetails(ctx, p, maxMembers)
+	read := func(ctx context.Context, p controldb.Page[string]) ([]targetgroups.Detail, error) {
+		return targetgroups.On(at.store).Details(ctx, p, maxMembers)
 	}
-	unread := func(g controldb.TargetGroupDetail) bool { return g.Unread }
-	return answerNames(ctx, at, r, "targetGroups", read, unread, func(g controldb.TargetGroupDetail) string { return g.Name }, at.groupView)
+	unread := func(g targetgroups.Detail) bool { return g.Unread }
+	return answerNames(ctx, at, r, "targetGroups", read, unread, func(g targetgroups.Detail) string { return g.Name }, at.groupView)
 }
 
 func (at *place) getGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	name := r.Path["group"]
-	group, err := at.store.TargetGroup(ctx, name)
+	group, err := targetgroups.On(at.store).Get(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, name)
 	}
 	return at.answerGroup(http.StatusOK, group), nil
 }
 
-func (p *place) answerGroup(status int, group controldb.TargetGroupDetail) *rest.Response {
+func (p *place) answerGroup(status int, group targetgroups.Detail) *rest.Response {
 	v := p.groupView(group)
 	return tagged(status, v.ID, group.Revision, v)
 }
@@ -123,7 +124,7 @@ func (at *place) putGroup(ctx context.Context, r *rest.Request) (*rest.Response,
 	if err != nil {
 		return nil, err
 	}
-	put, err := at.store.SetTargetGroup(ctx, name, members, match)
+	put, err := targetgroups.On(at.store).Set(ctx, name, members, match)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, err
 // expectGroup returns the revision of a target group that the headers of a request want.
 func (p *place) expectGroup(ctx context.Context, r *rest.Request, name string) (*int64, error) {
 	return expect(r, dberror.ErrGroupNotFound, func() (string, int64, error) {
-		group, err := p.store.TargetGroup(ctx, name)
+		group, err := targetgroups.On(p.store).Get(ctx, name)
 		return p.id("targetGroups", group.Name), group.Revision, err
 	})
 }
@@ -183,5 +184,5 @@ func (at *place) deleteGroup(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteTargetGroupIf(ctx, r.Path["group"], match), dberror.ErrGroupNotFound)
+	return deleted(targetgroups.On(at.store).DeleteIf(ctx, r.Path["group"], match), dberror.ErrGroupNotFound)
 }

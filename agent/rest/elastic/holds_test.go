@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -45,7 +46,7 @@ func TestTargetPauses(t *testing.T) {
 // Windows of databases are made, changed and deleted over REST.
 func TestTargetWindows(t *testing.T) {
 	f := front.Shared(t)
-	require.NoError(t, f.Store.AddCalendar(t.Context(), "rest nights", `{"weekly": [{"day": "monday", "from": "22:00", "to": "05:00"}]}`))
+	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), "rest nights", `{"weekly": [{"day": "monday", "from": "22:00", "to": "05:00"}]}`))
 	for i := range 3 {
 		name := fmt.Sprintf("w%d", i)
 		one := ok(t, f, 200, "PUT", at("targetWindows", name), props("calendarName", "rest nights", "tagFilter", "tier = 'gold'", "timeZone", "Europe/Berlin", "timeZoneTag", "zone"))
@@ -73,5 +74,5 @@ func TestTargetWindows(t *testing.T) {
 	refused(t, f, 404, "ResourceNotFound", "", "GET", at("targetWindows", "w1"), nil)
 	_, err = holds.On(f.Store).Window(t.Context(), "w1")
 	require.ErrorIs(t, err, dberror.ErrTargetWindowNotFound)
-	require.NoError(t, f.Store.DeleteCalendar(t.Context(), "rest nights"))
+	require.NoError(t, timetable.On(f.Store).DeleteCalendar(t.Context(), "rest nights"))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // maxTop is the largest page.
@@ -135,8 +136,8 @@ func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id str
 	return l
 }
 
-func readRunFilter(r *rest.Request) (controldb.RunFilter, error) {
-	var f controldb.RunFilter
+func readRunFilter(r *rest.Request) (executions.Filter, error) {
+	var f executions.Filter
 	for name, dst := range map[string]*time.Time{
 		"createTimeMin": &f.CreatedFrom, "createTimeMax": &f.CreatedBefore, "endTimeMin": &f.EndedFrom, "endTimeMax": &f.EndedBefore,
 	} {

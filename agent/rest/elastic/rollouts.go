@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
@@ -291,7 +292,7 @@ func (p *place) rollout(ctx context.Context, r *rest.Request) (none rollouts.Rol
 	if err != nil || len(text) != 36 || id == uuid.Nil {
 		return none, notFound(typeRollout, text)
 	}
-	found, err := rollouts.On(p.store).Rollouts(ctx, rollouts.Filter{ID: id, JobName: r.Path["job"]}, controldb.Page[controldb.RunKey]{Top: 1})
+	found, err := rollouts.On(p.store).Rollouts(ctx, rollouts.Filter{ID: id, JobName: r.Path["job"]}, controldb.Page[executions.Key]{Top: 1})
 	switch {
 	case err != nil:
 		return none, err
@@ -302,7 +303,7 @@ func (p *place) rollout(ctx context.Context, r *rest.Request) (none rollouts.Rol
 }
 
 func (at *place) listRollouts(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[controldb.RunKey]) (string, []rollouts.Rollout, error) {
+	return answerPage(at, r, func(page controldb.Page[executions.Key]) (string, []rollouts.Rollout, error) {
 		job, err := at.job(ctx, r.Path["job"])
 		if err != nil {
 			return "", nil, err

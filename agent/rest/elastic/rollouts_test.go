@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -96,7 +97,7 @@ func TestRollouts(t *testing.T) {
 	again := ok(t, f, 200, "POST", of(id.String(), "undo"), obj{"only": []string{"Succeeded"}}, "Idempotency-Key: undo-1")
 	require.Equal(t, undo.At(t, "name"), again.At(t, "name"))
 	require.Contains(t, undo.Header.Get("Location"), "/jobs/unrolled/rollouts/")
-	list, err := rollouts.On(f.Store).Rollouts(t.Context(), rollouts.Filter{UndoOf: id}, controldb.Page[controldb.RunKey]{})
+	list, err := rollouts.On(f.Store).Rollouts(t.Context(), rollouts.Filter{UndoOf: id}, controldb.Page[executions.Key]{})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	id = list[0].ID

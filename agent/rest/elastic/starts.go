@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -113,7 +114,7 @@ func (p *place) startTarget(f *faults, path string, in startTarget) targets.Targ
 
 // start starts a run with an id, unless there is one already. The status of the answer is 201 for a
 // new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
-func (p *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Response, controldb.Execution, error) {
+func (p *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Response, executions.Execution, error) {
 	e, err := p.runOf(ctx, req.Job, req.ID)
 	exists := err == nil
 	if exists && req.Parameters == "" && req.OnlyTargets == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -91,7 +92,7 @@ func TestStartWithParameters(t *testing.T) {
 	require.Equal(t, id, ok(t, f, 200, "POST", at("jobs", "parametrized", "start"), body, key).At(t, "name"))
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50148", "POST", at("jobs", "parametrized", "start"), props("parameters", obj{"tenant": "fabrikam"}), key)
 	require.Equal(t, "Succeeded", wait(t, f, "parametrized", id).At(t, "properties.lifecycle"))
-	parameters, err := f.Store.ExecutionParameters(t.Context(), uuid.MustParse(id))
+	parameters, err := executions.On(f.Store).Parameters(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"tenant":"contoso"}`, parameters)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 const (
@@ -30,7 +31,7 @@ func (s *Surface) stepExecutionOperations() []rest.Operation {
 }
 
 // stepRunView describes a step of a run.
-func (p *place) stepRunView(e controldb.StepRun) executionView {
+func (p *place) stepRunView(e executions.StepRun) executionView {
 	v := executionView{
 		envelope:   envelope{ID: p.id("jobs", e.JobName, "executions", e.ID.String(), "steps", e.StepName), Name: e.StepName, Type: typeStepRun},
 		Properties: p.properties(e.Execution),
@@ -40,7 +41,7 @@ func (p *place) stepRunView(e controldb.StepRun) executionView {
 }
 
 // targetRunView describes a step on one target.
-func (p *place) targetRunView(e controldb.StepRun) executionView {
+func (p *place) targetRunView(e executions.StepRun) executionView {
 	target := e.TargetID.String()
 	v := executionView{
 		envelope: envelope{
@@ -54,34 +55,34 @@ func (p *place) targetRunView(e controldb.StepRun) executionView {
 }
 
 // filteredRun returns the run that a path names, and the filter of a list below it.
-func (p *place) filteredRun(ctx context.Context, r *rest.Request) (controldb.Execution, controldb.RunFilter, error) {
+func (p *place) filteredRun(ctx context.Context, r *rest.Request) (executions.Execution, executions.Filter, error) {
 	filter, err := readRunFilter(r)
 	if err != nil {
-		return controldb.Execution{}, filter, err
+		return executions.Execution{}, filter, err
 	}
 	e, err := p.run(ctx, r)
 	return e, filter, err
 }
 
 func (at *place) listStepRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[int]) (string, []controldb.StepRun, error) {
+	return answerPage(at, r, func(page controldb.Page[int]) (string, []executions.StepRun, error) {
 		run, filter, err := at.filteredRun(ctx, r)
 		if err != nil {
 			return "", nil, err
 		}
-		rows, err := at.store.StepRuns(ctx, run.ID, "", filter, page)
+		rows, err := executions.On(at.store).Steps(ctx, run.ID, "", filter, page)
 		return at.runID(run) + "/steps", rows, err
-	}, func(e controldb.StepRun) int { return *e.StepID }, at.stepRunView)
+	}, func(e executions.StepRun) int { return *e.StepID }, at.stepRunView)
 }
 
 // stepRun returns the step of a run that a path names.
-func (p *place) stepRun(ctx context.Context, r *rest.Request, run controldb.Execution) (controldb.StepRun, error) {
-	rows, err := p.store.StepRuns(ctx, run.ID, r.Path["step"], controldb.RunFilter{}, controldb.Page[int]{Top: 1})
+func (p *place) stepRun(ctx context.Context, r *rest.Request, run executions.Execution) (executions.StepRun, error) {
+	rows, err := executions.On(p.store).Steps(ctx, run.ID, r.Path["step"], executions.Filter{}, controldb.Page[int]{Top: 1})
 	switch {
 	case err != nil:
-		return controldb.StepRun{}, err
+		return executions.StepRun{}, err
 	case len(rows) == 0:
-		return controldb.StepRun{}, notFound(typeStepRun, r.Path["step"])
+		return executions.StepRun{}, notFound(typeStepRun, r.Path["step"])
 	}
 	return rows[0], nil
 }
@@ -99,7 +100,7 @@ func (at *place) getStepRun(ctx context.Context, r *rest.Request) (*rest.Respons
 }
 
 func (at *place) listTargetRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerPage(at, r, func(page controldb.Page[controldb.StepRunKey]) (string, []controldb.StepRun, error) {
+	return answerPage(at, r, func(page controldb.Page[executions.StepRunKey]) (string, []executions.StepRun, error) {
 		run, filter, err := at.filteredRun(ctx, r)
 		if err != nil {
 			return "", nil, err
@@ -112,10 +113,10 @@ func (at *place) listTargetRuns(ctx context.Context, r *rest.Request) (*rest.Res
 			}
 			step, id = found.StepName, at.runID(run)+"/steps/"+escapeName(found.StepName)+"/targets"
 		}
-		rows, err := at.store.TargetRuns(ctx, run.ID, step, uuid.Nil, filter, page)
+		rows, err := executions.On(at.store).TargetRuns(ctx, run.ID, step, uuid.Nil, filter, page)
 		return id, rows, err
-	}, func(e controldb.StepRun) controldb.StepRunKey {
-		return controldb.StepRunKey{StepID: *e.StepID, Server: e.Server, Database: e.Database, TargetID: e.TargetID}
+	}, func(e executions.StepRun) executions.StepRunKey {
+		return executions.StepRunKey{StepID: *e.StepID, Server: e.Server, Database: e.Database, TargetID: e.TargetID}
 	}, at.targetRunView)
 }
 
@@ -129,7 +130,7 @@ func (at *place) getTargetRun(ctx context.Context, r *rest.Request) (*rest.Respo
 	if err != nil || target == uuid.Nil || len(text) != 36 {
 		return nil, notFound(typeTargetRun, text)
 	}
-	rows, err := at.store.TargetRuns(ctx, run.ID, r.Path["step"], target, controldb.RunFilter{}, controldb.Page[controldb.StepRunKey]{Top: 1})
+	rows, err := executions.On(at.store).TargetRuns(ctx, run.ID, r.Path["step"], target, executions.Filter{}, controldb.Page[executions.StepRunKey]{Top: 1})
 	switch {
 	case err != nil:
 		return nil, err

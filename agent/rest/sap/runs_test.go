@@ -13,6 +13,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -175,7 +177,7 @@ func TestCase074Report(t *testing.T) {
 	require.Equal(t, 202.0, run["httpStatus"])
 	t.Run("72 in T-SQL", func(t *testing.T) {
 		id := uuid.MustParse(run["runId"].(string))
-		list, err := s.f.Store.Executions(t.Context(), id)
+		list, err := executions.On(s.f.Store).Rows(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, list, 3, "the run, its step and its target")
 		require.Equal(t, jobs.InProgress, list[2].Lifecycle)
@@ -191,7 +193,7 @@ func TestCase074Report(t *testing.T) {
 	require.Equal(t, "m", ended["runText"])
 	require.NotNil(t, ended["completionTimestamp"])
 	eventually(t, "the run is Succeeded in T-SQL", func() bool {
-		list, err := s.f.Store.Runs(t.Context(), controldb.RunQuery{ID: uuid.MustParse(run["runId"].(string))}, controldb.Page[controldb.RunKey]{})
+		list, err := executions.On(s.f.Store).List(t.Context(), executions.Query{ID: uuid.MustParse(run["runId"].(string))}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		return len(list) == 1 && list[0].Lifecycle == jobs.Succeeded
 	})
@@ -305,7 +307,7 @@ func TestCase018Pages(t *testing.T) {
 	require.Equal(t, 0.0, a.ok(200, "GET", runs, nil)["total"])
 
 	eventually(t, "the agent has read the schedule", func() bool {
-		_, err := a.f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		_, err := timetable.On(a.f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "case018", Name: id, From: from, To: until, Overlap: "AllowAll",
 		})
 		return err == nil
@@ -357,7 +359,7 @@ func TestCase018Pages(t *testing.T) {
 		require.Less(t, total, 230.0)
 		require.Greater(t, total, 190.0)
 		a.failure(404, "GET", runs+"/"+oldest, nil)
-		list, err := a.f.Store.Runs(t.Context(), controldb.RunQuery{ID: uuid.MustParse(oldest)}, controldb.Page[controldb.RunKey]{})
+		list, err := executions.On(a.f.Store).List(t.Context(), executions.Query{ID: uuid.MustParse(oldest)}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, list, 1, "the history still has it")
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -79,7 +80,7 @@ func TestTaskSucceeds(t *testing.T) {
 // messages returns all messages of a run.
 func (s *started) messages(run object) string {
 	s.t.Helper()
-	list, err := s.f.Store.ExecutionMessages(s.t.Context(), uuid.MustParse(run["runId"].(string)))
+	list, err := executions.On(s.f.Store).Messages(s.t.Context(), uuid.MustParse(run["runId"].(string)))
 	require.NoError(s.t, err)
 	return fmt.Sprint(list)
 }
@@ -131,7 +132,7 @@ func TestTaskIsStopped(t *testing.T) {
 	id := uuid.MustParse(deleted.run("ACK_RECVD")["runId"].(string))
 	deleted.ok(200, "DELETE", deleted.path, nil)
 	eventually(t, "the run of the deleted schedule is canceled", func() bool {
-		list, err := f.Store.Executions(t.Context(), id)
+		list, err := executions.On(f.Store).Rows(t.Context(), id)
 		require.NoError(t, err)
 		return len(list) > 0 && !list[0].Active
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/scheduler"
 )
 
@@ -82,9 +83,9 @@ func (s *Surface) readHistory(
 	if status == "" {
 		limit = min(limit, at.Skip+size+1) // a run has at least one record, unless it has just begun
 	}
-	runsOf := controldb.Page[controldb.RunKey]{Top: limit}
+	runsOf := controldb.Page[executions.Key]{Top: limit}
 	if !at.Created.IsZero() {
-		runsOf.After = &controldb.RunKey{Created: at.Created, ID: at.Run}
+		runsOf.After = &executions.Key{Created: at.Created, ID: at.Run}
 	}
 	found, err := scheduler.On(p.Store).Runs(ctx, j.ID, runsOf)
 	if err != nil || len(found) == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
 )
 
@@ -26,7 +26,7 @@ func database(ctx context.Context, r *page.Request) (holds.Pause, error) {
 	if pause, err := holds.On(r.Store).Pause(ctx, one); err == nil {
 		return pause, nil
 	}
-	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: one, Jobs: 1, Top: 1})
+	o, err := executions.On(r.Store).TargetOutcomes(ctx, executions.TargetFilter{Target: one, Jobs: 1, Top: 1})
 	if err != nil {
 		return holds.Pause{}, err
 	}
@@ -39,7 +39,7 @@ func database(ctx context.Context, r *page.Request) (holds.Pause, error) {
 // pagePath is the page that shows the pause of a database: its own, which only databases have on
 // which a job ran, or that of all pauses.
 func pagePath(ctx context.Context, r *page.Request, p holds.Pause) string {
-	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: p.Target, Top: 1})
+	o, err := executions.On(r.Store).TargetOutcomes(ctx, executions.TargetFilter{Target: p.Target, Top: 1})
 	if err != nil || len(o.Targets) == 0 {
 		return r.Path("windows")
 	}

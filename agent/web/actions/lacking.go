@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // lackingTop and lackingJobs are the numbers of databases and of jobs of a call.
@@ -25,7 +26,7 @@ func lackingOf(ctx context.Context, r *page.Request, job string) (*page.Choice, 
 		return nil, nil
 	}
 	c := &page.Choice{Job: job}
-	f := controldb.TargetFilter{Group: r.Query("group"), Search: r.Query("search"), JobSearch: job, Top: lackingTop, Jobs: lackingJobs}
+	f := executions.TargetFilter{Group: r.Query("group"), Search: r.Query("search"), JobSearch: job, Top: lackingTop, Jobs: lackingJobs}
 	known, err := findJob(ctx, r.Store, &f, job)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func lackingOf(ctx context.Context, r *page.Request, job string) (*page.Choice, 
 	}
 	f.Lacking = !sent
 	for {
-		o, err := r.Store.TargetOutcomes(ctx, f)
+		o, err := executions.On(r.Store).TargetOutcomes(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func lackingOf(ctx context.Context, r *page.Request, job string) (*page.Choice, 
 		if o.NextServer == "" || len(c.Databases) > controldb.MaxOnlyTargets {
 			break
 		}
-		f.After = controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
+		f.After = executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
 	}
 	if missing := len(confirmed) - len(c.Databases); missing > 0 {
 		c.Problem = page.Counted(missing, "confirmed database is", "confirmed databases are") + " not in the list any more. Go back, and look at the list again."
@@ -67,10 +68,10 @@ func lackingOf(ctx context.Context, r *page.Request, job string) (*page.Choice, 
 // findJob sets the page of jobs that has the job: the search finds all jobs whose names contain the
 // name. The result is false if no page has the job. Then nothing is known of its outcomes, and no
 // database may be taken for one that lacks the job.
-func findJob(ctx context.Context, store *controldb.Store, f *controldb.TargetFilter, job string) (known bool, err error) {
+func findJob(ctx context.Context, store *controldb.Store, f *executions.TargetFilter, job string) (known bool, err error) {
 	probe := *f
 	for probe.Top = 1; ; {
-		o, err := store.TargetOutcomes(ctx, probe)
+		o, err := executions.On(store).TargetOutcomes(ctx, probe)
 		if err != nil {
 			return false, err
 		}
@@ -86,12 +87,12 @@ func findJob(ctx context.Context, store *controldb.Store, f *controldb.TargetFil
 }
 
 // indexOf returns the index of a job in an answer; -1: the answer does not have it.
-func indexOf(o controldb.TargetOutcomes, job string) int {
-	return slices.IndexFunc(o.Jobs, func(j controldb.OutcomeJob) bool { return strings.EqualFold(j.Name, job) })
+func indexOf(o executions.TargetOutcomes, job string) int {
+	return slices.IndexFunc(o.Jobs, func(j executions.OutcomeJob) bool { return strings.EqualFold(j.Name, job) })
 }
 
 // succeededOn returns the databases on which a job succeeded last.
-func succeededOn(o controldb.TargetOutcomes, job string) map[uuid.UUID]bool {
+func succeededOn(o executions.TargetOutcomes, job string) map[uuid.UUID]bool {
 	done := map[uuid.UUID]bool{}
 	at := indexOf(o, job)
 	for _, one := range o.Outcomes {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -18,7 +19,7 @@ func TestFindJob(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for job, want := range map[string]string{"X": "c x", "a x": "", "x y": "x"} {
-		f := controldb.TargetFilter{JobSearch: job, Top: lackingTop, Jobs: 1, Lacking: true}
+		f := executions.TargetFilter{JobSearch: job, Top: lackingTop, Jobs: 1, Lacking: true}
 		if job == "x y" {
 			f.JobSearch = "x"
 		}
@@ -29,7 +30,7 @@ func TestFindJob(t *testing.T) {
 		require.True(t, f.Lacking)
 		require.Equal(t, lackingTop, f.Top)
 	}
-	f := controldb.TargetFilter{JobSearch: "x", Top: lackingTop, Jobs: 1}
+	f := executions.TargetFilter{JobSearch: "x", Top: lackingTop, Jobs: 1}
 	known, err := findJob(t.Context(), store, &f, "gone x")
 	require.NoError(t, err)
 	require.False(t, known)

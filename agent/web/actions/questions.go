@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/questions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 const (
@@ -67,7 +68,7 @@ func confirmAsk(ctx context.Context, r *page.Request) (*page.Confirmation, error
 		return nil, err
 	}
 	group := page.Field{Name: "target_group", Label: "Target group", Required: true, MaxLength: 128, Value: q.TargetGroup}
-	groups, err := r.Store.FindTargetGroups(ctx, "", controldb.Page[string]{Top: shownGroups + 1})
+	groups, err := targetgroups.On(r.Store).Find(ctx, "", controldb.Page[string]{Top: shownGroups + 1})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 )
@@ -73,7 +75,7 @@ func confirmStartOn(ctx context.Context, r *page.Request, name string, choice *p
 		return nil, err
 	}
 	effects = append(effects, described...)
-	active, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{Top: 100})
+	active, err := executions.On(r.Store).List(ctx, executions.Query{JobName: job.Name, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{Top: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 
 // sizeOf says how many targets a target group had when it was resolved last.
 func sizeOf(ctx context.Context, store *controldb.Store, step controldb.JobStep) (string, error) {
-	size, known, err := store.SizeOfGroup(ctx, step.TargetGroupID, step.TargetGroup)
+	size, known, err := targetgroups.On(store).Size(ctx, step.TargetGroupID, step.TargetGroup)
 	switch {
 	case err != nil:
 		return "", err
@@ -213,7 +215,7 @@ func confirmStop(ctx context.Context, r *page.Request) (*page.Confirmation, erro
 	if err != nil {
 		return nil, err
 	}
-	progress, err := r.Store.Run(ctx, run, controldb.RunStates)
+	progress, err := executions.On(r.Store).Get(ctx, run, executions.States)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +276,7 @@ func confirmRetries(giveUp bool) confirmFunc {
 		if err != nil {
 			return nil, err
 		}
-		progress, err := r.Store.Run(ctx, one.Run, controldb.RunStates)
+		progress, err := executions.On(r.Store).Get(ctx, one.Run, executions.States)
 		if err != nil {
 			return nil, err
 		}
@@ -335,7 +337,7 @@ type rerunState struct{ name, label string }
 const stateSucceeded = "Succeeded"
 
 // countStates counts the targets of a run by the states of a rerun.
-func countStates(run controldb.Run) map[string]int {
+func countStates(run executions.Run) map[string]int {
 	counts := map[string]int{}
 	for _, step := range run.Steps {
 		for _, s := range step.States {
@@ -354,7 +356,7 @@ func countStates(run controldb.Run) map[string]int {
 
 // rerunForm is what a rerun may have, and what its form has marked.
 type rerunForm struct {
-	run    controldb.Run
+	run    executions.Run
 	choice *page.Choice // nil: all of the run
 	counts map[string]int
 	// offered are the states to choose from, and marked those that the form has, or has at first.
@@ -366,11 +368,11 @@ func readRerun(ctx context.Context, choose page.Chooser, r *page.Request, run uu
 	if f.choice, err = choiceOf(ctx, choose, r, run); err != nil {
 		return f, err
 	}
-	var parts []controldb.RunPart
+	var parts []executions.Part
 	if f.choice == nil {
-		parts = append(parts, controldb.RunStates)
+		parts = append(parts, executions.States)
 	}
-	if f.run, err = r.Store.Run(ctx, run, parts...); err != nil {
+	if f.run, err = executions.On(r.Store).Get(ctx, run, parts...); err != nil {
 		return f, err
 	}
 	if f.choice != nil {
@@ -444,7 +446,7 @@ func confirmRerun(choose page.Chooser) confirmFunc {
 			c.Title = "Rerun " + f.run.JobName + " on " + page.Counted(len(f.choice.Databases), "chosen database", "chosen databases")
 		}
 		c.Effects = f.effects()
-		before, err := r.Store.RerunsOf(ctx, run)
+		before, err := executions.On(r.Store).RerunsOf(ctx, run)
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
@@ -16,23 +16,23 @@ import (
 
 // find returns the schedule that an action is about. Actions of /jobs/{job} are about the schedule
 // of the job's own definition, whose name is empty.
-func find(ctx context.Context, r *page.Request) (controldb.Schedule, error) {
+func find(ctx context.Context, r *page.Request) (timetable.Schedule, error) {
 	name := r.Value("schedule")
-	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: r.Value("job"), Name: &name, Limit: 1})
+	list, err := timetable.On(r.Store).List(ctx, timetable.Filter{JobName: r.Value("job"), Name: &name, Limit: 1})
 	if err != nil {
-		return controldb.Schedule{}, err
+		return timetable.Schedule{}, err
 	}
 	if len(list) > 0 {
 		return list[0], nil
 	}
 	if _, err := r.Store.JobDetail(ctx, r.Value("job")); err != nil {
-		return controldb.Schedule{}, err
+		return timetable.Schedule{}, err
 	}
-	return controldb.Schedule{}, dberror.ErrScheduleNotFound
+	return timetable.Schedule{}, dberror.ErrScheduleNotFound
 }
 
 // described names a schedule inside a sentence.
-func described(s controldb.Schedule) string {
+func described(s timetable.Schedule) string {
 	if s.Name == "" {
 		return "the schedule of the job " + quoted(s.JobName)
 	}
@@ -40,7 +40,7 @@ func described(s controldb.Schedule) string {
 }
 
 // words says when a schedule is due.
-func words(s controldb.Schedule) string {
+func words(s timetable.Schedule) string {
 	if text := s.Words(); text != "" {
 		return "It is due: " + text + "."
 	}
@@ -56,7 +56,7 @@ func back(r *page.Request) string {
 }
 
 // names returns the arguments that name a schedule: of the command line, and of procedures.
-func names(s controldb.Schedule) (cli []string, tsql []page.Arg) {
+func names(s timetable.Schedule) (cli []string, tsql []page.Arg) {
 	cli = []string{s.JobName}
 	if s.Name != "" {
 		cli = append(cli, s.Name)
@@ -107,7 +107,7 @@ func confirmEnable(on bool) confirmFunc {
 // enable enables or disables a schedule.
 func enable(on bool) doFunc {
 	return func(ctx context.Context, r *page.Request) (*page.Done, error) {
-		if err := r.Store.EnableSchedule(ctx, r.Value("job"), r.Value("schedule"), on); err != nil {
+		if err := timetable.On(r.Store).Enable(ctx, r.Value("job"), r.Value("schedule"), on); err != nil {
 			return nil, err
 		}
 		notice := "The schedule is enabled."
@@ -161,7 +161,7 @@ func confirmPause(on bool) confirmFunc {
 // pause pauses or resumes a schedule.
 func pause(on bool) doFunc {
 	return func(ctx context.Context, r *page.Request) (*page.Done, error) {
-		if err := r.Store.PauseSchedule(ctx, r.Value("job"), r.Value("schedule"), on, value(r, "note")); err != nil {
+		if err := timetable.On(r.Store).Pause(ctx, r.Value("job"), r.Value("schedule"), on, value(r, "note")); err != nil {
 			return nil, err
 		}
 		notice := "The schedule is paused."
@@ -255,8 +255,8 @@ func confirmBackfill(ctx context.Context, r *page.Request) (*page.Confirmation, 
 }
 
 // countInstants says how many instants a range has, and names the first and the last ones.
-func countInstants(ctx context.Context, r *page.Request, s controldb.Schedule, i interval) (effects []string, n int, err error) {
-	calendars, err := r.Store.Calendars(ctx, "")
+func countInstants(ctx context.Context, r *page.Request, s timetable.Schedule, i interval) (effects []string, n int, err error) {
+	calendars, err := timetable.On(r.Store).Calendars(ctx, "")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -316,7 +316,7 @@ func backfill(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if !ok || r.Form.Get("counted") != i.counted {
 		return nil, &page.InputError{Problem: "Check the number of runs, and send the form again to start them."}
 	}
-	n, err := r.Store.BackfillSchedule(ctx, controldb.BackfillRequest{
+	n, err := timetable.On(r.Store).Backfill(ctx, timetable.BackfillRequest{
 		JobName: r.Value("job"), Name: r.Value("schedule"), From: i.from, To: i.to, Overlap: value(r, "overlap"),
 	})
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 
 // database is the data of the page of a database.
 type database struct {
-	controldb.FoundTarget
+	executions.FoundTarget
 	Now time.Time
 	// Pause is nil if the database is not paused. Windows are the names of those that apply to it.
 	Pause   *holds.Pause
@@ -42,20 +43,20 @@ type database struct {
 
 // jobOnDatabase is what a job last did on the database.
 type jobOnDatabase struct {
-	controldb.TargetOutcome
+	executions.TargetOutcome
 	Name, Href, JobHref, SuccessHref, RunsHref string
 }
 
 // runOnDatabase is a run with its steps on the database.
 type runOnDatabase struct {
-	controldb.RunOnTarget
+	executions.RunOnTarget
 	Href, JobHref string
 	Steps         []stepOnDatabase
 }
 
 // stepOnDatabase is a step of a run on the database.
 type stepOnDatabase struct {
-	controldb.RunOnTarget
+	executions.RunOnTarget
 	Href string
 }
 
@@ -101,7 +102,7 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		id = uuid.Nil
 	}
-	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: id, Jobs: listedJobs, Top: 1})
+	o, err := executions.On(r.Store).TargetOutcomes(ctx, executions.TargetFilter{Target: id, Jobs: listedJobs, Top: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (d *database) addHolds(ctx context.Context, r *page.Request) error {
 	case !errors.Is(err, dberror.ErrTargetNotPaused):
 		return err
 	}
-	known, err := r.Store.KnownTargets(ctx, controldb.KnownTargetFilter{ID: d.ID, Windows: true, Top: 1})
+	known, err := targetgroups.On(r.Store).KnownTargets(ctx, targetgroups.KnownTargetFilter{ID: d.ID, Windows: true, Top: 1})
 	if err != nil || len(known) == 0 { // agents register a database some seconds after its first run
 		return err
 	}
@@ -173,8 +174,8 @@ func (d *database) addHolds(ctx context.Context, r *page.Request) error {
 }
 
 // addJobs adds what each job last did.
-func (d *database) addJobs(r *page.Request, o controldb.TargetOutcomes) {
-	of := map[uuid.UUID]controldb.TargetOutcome{}
+func (d *database) addJobs(r *page.Request, o executions.TargetOutcomes) {
+	of := map[uuid.UUID]executions.TargetOutcome{}
 	for _, one := range o.Outcomes {
 		of[one.Job] = one
 	}
@@ -197,7 +198,7 @@ func (d *database) addJobs(r *page.Request, o controldb.TargetOutcomes) {
 
 // addRuns adds the newest runs, those before a run, if it is not the zero value.
 func (d *database) addRuns(ctx context.Context, r *page.Request, before uuid.UUID) error {
-	list, err := r.Store.RunsOnTarget(ctx, d.ID, d.Job, before, shownRuns+1)
+	list, err := executions.On(r.Store).OnTarget(ctx, d.ID, d.Job, before, shownRuns+1)
 	if err != nil {
 		return err
 	}

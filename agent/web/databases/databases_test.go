@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
@@ -22,11 +22,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const hostile = pagetest.Hostile
 
 // answer has two databases and two jobs: one failed on the first database, the other never ran.
-func answer() controldb.TargetOutcomes {
-	o := controldb.TargetOutcomes{Now: pagetest.Now, Databases: 2, Examined: 2, NextDatabase: hostile, NextServer: hostile, NextJob: hostile}
-	o.Jobs = []controldb.OutcomeJob{{ID: uuid.New(), Name: hostile}, {ID: uuid.New(), Name: "k"}}
-	o.Targets = []controldb.FoundTarget{{ID: uuid.New(), Server: hostile, Database: hostile}, {ID: uuid.New(), Server: "s", Database: "d"}}
-	o.Outcomes = []controldb.TargetOutcome{{
+func answer() executions.TargetOutcomes {
+	o := executions.TargetOutcomes{Now: pagetest.Now, Databases: 2, Examined: 2, NextDatabase: hostile, NextServer: hostile, NextJob: hostile}
+	o.Jobs = []executions.OutcomeJob{{ID: uuid.New(), Name: hostile}, {ID: uuid.New(), Name: "k"}}
+	o.Targets = []executions.FoundTarget{{ID: uuid.New(), Server: hostile, Database: hostile}, {ID: uuid.New(), Server: "s", Database: "d"}}
+	o.Outcomes = []executions.TargetOutcome{{
 		Target: o.Targets[0].ID, Job: o.Jobs[0].ID, Outcome: string(jobs.Failed), Run: uuid.New(), Step: 2, EndTime: pagetest.Now.Add(-time.Hour), Error: 8114, Message: hostile,
 	}}
 	return o
@@ -34,7 +34,7 @@ func answer() controldb.TargetOutcomes {
 
 func TestMatrix(t *testing.T) {
 	m := matrix{TargetOutcomes: answer(), Group: hostile, Search: hostile, Groups: []string{hostile}, Lacking: true}
-	m.arrange(pagetest.Request(), controldb.TargetFilter{})
+	m.arrange(pagetest.Request(), executions.TargetFilter{})
 	html := pagetest.Render(t, files, "matrix.html", &m)
 	require.Equal(t, 3, strings.Count(html, ">never<"))
 	require.Contains(t, html, "/targets/"+m.Targets[0].ID.String()+"?step=2")
@@ -50,9 +50,9 @@ func TestEmptyMatrix(t *testing.T) {
 		"No database matches":                 {Search: "x"},
 		"No run that is kept has resolved":    {Group: "g"},
 		"No database lacks one of these jobs": {Group: "g", Lacking: true},
-		"The next page examines further ones": {Lacking: true, TargetOutcomes: controldb.TargetOutcomes{NextServer: "s"}},
+		"The next page examines further ones": {Lacking: true, TargetOutcomes: executions.TargetOutcomes{NextServer: "s"}},
 	} {
-		m.arrange(pagetest.Request(), controldb.TargetFilter{})
+		m.arrange(pagetest.Request(), executions.TargetFilter{})
 		require.Contains(t, pagetest.Render(t, files, "matrix.html", &m), want)
 	}
 }
@@ -63,7 +63,7 @@ func TestDatabasePage(t *testing.T) {
 	o.Outcomes[0].SuccessUnknown = true
 	d.addJobs(pagetest.Request(), o)
 	require.Len(t, d.Jobs, 1, "a job that never ran there is left out")
-	step := controldb.RunOnTarget{
+	step := executions.RunOnTarget{
 		Run: uuid.New(), JobName: hostile, StepName: hostile, Lifecycle: jobs.Succeeded, StartTime: pagetest.Now.Add(-time.Minute), EndTime: pagetest.Now.Add(-50 * time.Second),
 	}
 	failed := step

@@ -10,6 +10,8 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -22,7 +24,7 @@ const (
 
 // matrix is the data of the matrix of databases and jobs.
 type matrix struct {
-	controldb.TargetOutcomes
+	executions.TargetOutcomes
 	Group, Search, Job string
 	Lacking            bool
 	Groups             []string
@@ -36,7 +38,7 @@ type matrix struct {
 
 // column is a job of the matrix.
 type column struct {
-	controldb.OutcomeJob
+	executions.OutcomeJob
 	Href string
 	// Lacking is the list of the databases that lack this job.
 	Lacking string
@@ -44,14 +46,14 @@ type column struct {
 
 // row is a database of the matrix, with a cell for each job.
 type row struct {
-	controldb.FoundTarget
+	executions.FoundTarget
 	Href  string
 	Cells []cell
 }
 
 // cell is what a job last did on a database; nil: it never ran there.
 type cell struct {
-	*controldb.TargetOutcome
+	*executions.TargetOutcome
 	Href string
 }
 
@@ -63,15 +65,15 @@ func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {
 	m := matrix{
 		Group: clip(r.Query("group"), 128), Search: clip(r.Query("search"), 256), Job: clip(r.Query("job"), 128), Lacking: r.Query("lacking") != "",
 	}
-	f := controldb.TargetFilter{
+	f := executions.TargetFilter{
 		Group: m.Group, Search: m.Search, JobSearch: m.Job, Lacking: m.Lacking, AfterJob: clip(r.Query("after_job"), 128), Top: shownDatabases, Jobs: shownJobs,
-		After: controldb.FoundTarget{Database: clip(r.Query("after_database"), 128), Server: clip(r.Query("after_server"), 256)},
+		After: executions.FoundTarget{Database: clip(r.Query("after_database"), 128), Server: clip(r.Query("after_server"), 256)},
 	}
 	var err error
-	if m.TargetOutcomes, err = r.Store.TargetOutcomes(ctx, f); err != nil {
+	if m.TargetOutcomes, err = executions.On(r.Store).TargetOutcomes(ctx, f); err != nil {
 		return nil, err
 	}
-	groups, err := r.Store.FindTargetGroups(ctx, "", controldb.Page[string]{Top: shownGroups})
+	groups, err := targetgroups.On(r.Store).Find(ctx, "", controldb.Page[string]{Top: shownGroups})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {
 }
 
 // arguments are those of the procedure, without its defaults.
-func arguments(f controldb.TargetFilter) []page.Arg {
+func arguments(f executions.TargetFilter) []page.Arg {
 	list := []page.Arg{}
 	for _, a := range []struct{ name, value string }{
 		{"target_group_name", f.Group}, {"search", f.Search}, {"job_search", f.JobSearch}, {"after_database", f.After.Database},
@@ -112,7 +114,7 @@ func arguments(f controldb.TargetFilter) []page.Arg {
 }
 
 // arrange makes rows and columns of the outcomes.
-func (m *matrix) arrange(r *page.Request, f controldb.TargetFilter) {
+func (m *matrix) arrange(r *page.Request, f executions.TargetFilter) {
 	lacking := ""
 	if m.Lacking {
 		lacking = "1"

@@ -11,7 +11,9 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 const (
@@ -42,12 +44,12 @@ func (f found) Any() bool {
 }
 
 type foundRun struct {
-	controldb.Run
+	executions.Run
 	Href string
 }
 
 type foundDatabase struct {
-	controldb.FoundTarget
+	executions.FoundTarget
 	Href string
 }
 
@@ -78,7 +80,7 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 	id, err := uuid.Parse(text)
 	switch {
 	case err == nil && len(text) == len(id.String()):
-		run, err := r.Store.Run(ctx, id)
+		run, err := executions.On(r.Store).Get(ctx, id)
 		if err != nil {
 			if errors.Is(err, dberror.ErrExecutionNotFound) {
 				return nil
@@ -87,7 +89,7 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 		}
 		f.Runs = append(f.Runs, foundRun{Run: run, Href: r.Path("runs", id.String())})
 	case len(text) >= prefixLength && strings.Trim(text, "0123456789abcdef-") == "":
-		list, err := r.Store.Runs(ctx, controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{Top: prefixRuns})
+		list, err := executions.On(r.Store).List(ctx, executions.Query{System: true}, controldb.Page[executions.Key]{Top: prefixRuns})
 		if err != nil {
 			return err
 		}
@@ -115,7 +117,7 @@ func (f *found) addJobs(ctx context.Context, r *page.Request) error {
 
 // addDatabases finds databases by a part of their names, or of their server's.
 func (f *found) addDatabases(ctx context.Context, r *page.Request) error {
-	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Search: f.Text, Top: shownFound})
+	o, err := executions.On(r.Store).TargetOutcomes(ctx, executions.TargetFilter{Search: f.Text, Top: shownFound})
 	for _, t := range o.Targets {
 		f.Databases = append(f.Databases, foundDatabase{FoundTarget: t, Href: r.Path("databases", t.ID.String())})
 	}
@@ -127,7 +129,7 @@ func (f *found) addDatabases(ctx context.Context, r *page.Request) error {
 
 // addGroups finds target groups by a part of their names.
 func (f *found) addGroups(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.FindTargetGroups(ctx, clip(f.Text, 128), controldb.Page[string]{Top: shownFound})
+	list, err := targetgroups.On(r.Store).Find(ctx, clip(f.Text, 128), controldb.Page[string]{Top: shownFound})
 	for _, g := range list {
 		f.Groups = append(f.Groups, page.Link{Text: g.Name, Href: r.Path("groups", g.Name)})
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -79,15 +81,15 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 	month := monthOf(r.Query("month"), r.Now, zone)
 	end := month.AddDate(0, 1, 0)
 	var (
-		runs  []controldb.Run
-		skips []controldb.ScheduleSkip
+		runs  []executions.Run
+		skips []timetable.Skip
 		err   error
 	)
 	if month.Before(r.Now) {
-		if runs, err = r.Store.ScheduleRuns(ctx, d.ID, month, end, pastRows); err != nil {
+		if runs, err = executions.On(r.Store).OfSchedule(ctx, d.ID, month, end, pastRows); err != nil {
 			return err
 		}
-		if skips, err = r.Store.SkipsOfSchedule(ctx, d.ID, month, end, pastRows); err != nil {
+		if skips, err = timetable.On(r.Store).SkipsOf(ctx, d.ID, month, end, pastRows); err != nil {
 			return err
 		}
 	}
@@ -117,11 +119,11 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 	if d.plan != nil {
 		d.Calendar.block(d.plan.Blocked(month, end), zone, month)
 	}
-	if d.Skips, err = r.Store.SkipsOfSchedule(ctx, d.ID, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 10); err != nil {
+	if d.Skips, err = timetable.On(r.Store).SkipsOf(ctx, d.ID, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 10); err != nil {
 		return err
 	}
 	name := d.Name
-	d.Backfills, err = r.Store.Backfills(ctx, d.JobName, &name, 5)
+	d.Backfills, err = timetable.On(r.Store).Backfills(ctx, d.JobName, &name, 5)
 	return err
 }
 
@@ -174,7 +176,7 @@ func (m *dayMarks) add(at time.Time, class, icon, text, href string, count int) 
 
 // addDue adds the instants that are due in the rest of a month. It reports whether there are more
 // than it computes.
-func (m *dayMarks) addDue(rule schedule.Schedule, s controldb.Schedule, from, to, now time.Time) (more bool) {
+func (m *dayMarks) addDue(rule schedule.Schedule, s timetable.Schedule, from, to, now time.Time) (more bool) {
 	if s.NextDue.IsZero() || !s.Enabled || s.Paused {
 		return false
 	}

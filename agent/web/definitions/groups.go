@@ -8,12 +8,13 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // groupRow is a row of the list of target groups.
 type groupRow struct {
-	controldb.TargetGroupDetail
+	targetgroups.Detail
 	Href               string
 	Includes, Excludes int
 	Jobs               int
@@ -43,9 +44,9 @@ func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
 func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 	d := groupsData{Search: r.Query("search")}
 	after := page.After[string](r.Query("after"))
-	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[string]) ([]controldb.TargetGroupDetail, error) {
-		return r.Store.FindTargetGroups(ctx, d.Search, p)
-	}, func(g controldb.TargetGroupDetail) string { return g.Name })
+	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[string]) ([]targetgroups.Detail, error) {
+		return targetgroups.On(r.Store).Find(ctx, d.Search, p)
+	}, func(g targetgroups.Detail) string { return g.Name })
 	if err != nil {
 		return d, err
 	}
@@ -53,7 +54,7 @@ func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 	for _, g := range list {
 		names = append(names, g.Name)
 	}
-	uses, err := r.Store.GroupUses(ctx, names, 0)
+	uses, err := targetgroups.On(r.Store).Uses(ctx, names, 0)
 	if err != nil {
 		return d, err
 	}
@@ -65,7 +66,7 @@ func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 		jobs[u.Group][u.JobName] = true
 	}
 	for _, g := range list {
-		row := groupRow{TargetGroupDetail: g, Href: r.Path("groups", g.Name), Jobs: len(jobs[g.Name])}
+		row := groupRow{Detail: g, Href: r.Path("groups", g.Name), Jobs: len(jobs[g.Name])}
 		for _, m := range g.Members {
 			if m.Membership == targets.Exclude {
 				row.Excludes++
@@ -86,19 +87,19 @@ func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 
 // resolution is what a run made of a group.
 type resolution struct {
-	controldb.GroupResolution
+	targetgroups.Resolution
 	Href, JobHref string
 }
 
 // useRow is a step that uses a group.
 type useRow struct {
-	controldb.GroupUse
+	targetgroups.Use
 	Href string
 }
 
 // groupData is the data of the page of a target group.
 type groupData struct {
-	Group controldb.TargetGroupDetail
+	Group targetgroups.Detail
 	// Members are the first members.
 	Members []targets.Member
 	// Last is the last resolution; nil: no run that is kept has resolved the group.
@@ -109,10 +110,10 @@ type groupData struct {
 	Count         int
 	Targets       []targetRow
 	Next, First   string
-	Added, Gone   []controldb.ResolvedTarget
+	Added, Gone   []targetgroups.ResolvedTarget
 	AddedN, GoneN int
 	Uses          []useRow
-	Failed        []controldb.FailedTarget
+	Failed        []targetgroups.FailedTarget
 	Runs          int // of which failures are counted
 	// Outcomes is the matrix of these databases and the jobs that use the group.
 	Outcomes string
@@ -123,11 +124,11 @@ type groupData struct {
 func (d groupData) MoreMembers() int { return len(d.Group.Members) - len(d.Members) }
 
 // More returns how many of n targets a list leaves out.
-func (d groupData) More(n int, list []controldb.ResolvedTarget) int { return n - len(list) }
+func (d groupData) More(n int, list []targetgroups.ResolvedTarget) int { return n - len(list) }
 
 // targetRow is a target of the last resolution.
 type targetRow struct {
-	controldb.ResolvedTarget
+	targetgroups.ResolvedTarget
 	Added bool // it was not in the list before
 }
 
@@ -145,21 +146,21 @@ const (
 
 // showGroup shows a target group: its members, and the targets that runs made of it.
 func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
-	group, err := r.Store.TargetGroup(ctx, r.Value("group"))
+	group, err := targetgroups.On(r.Store).Get(ctx, r.Value("group"))
 	if err != nil {
 		return nil, err
 	}
 	d := groupData{Group: group, Search: r.Query("search"), clock: at(r)}
 	d.Members = group.Members[:min(len(group.Members), shownMembers)]
 	d.Outcomes = page.With(r.Path("databases"), "group", group.Name)
-	uses, err := r.Store.GroupUses(ctx, []string{group.Name}, 500)
+	uses, err := targetgroups.On(r.Store).Uses(ctx, []string{group.Name}, 500)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range uses {
-		d.Uses = append(d.Uses, useRow{GroupUse: u, Href: r.Path("jobs", u.JobName)})
+		d.Uses = append(d.Uses, useRow{Use: u, Href: r.Path("jobs", u.JobName)})
 	}
-	lists, err := r.Store.GroupResolutions(ctx, group.ID, shownResolutions)
+	lists, err := targetgroups.On(r.Store).Resolutions(ctx, group.ID, shownResolutions)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ WHERE target_group_name = @group;`, group.Name)),
 // groupReader reads what runs make of a target group, for live updates.
 type groupReader struct {
 	last   *groupData
-	lists  []controldb.GroupResolution
+	lists  []targetgroups.Resolution
 	readAt time.Time
 }
 
@@ -190,11 +191,11 @@ const targetsTime = 20 * time.Second
 
 // read implements reading.
 func (g *groupReader) read(ctx context.Context, r *page.Request) (any, error) {
-	group, err := r.Store.TargetGroup(ctx, r.Value("group"))
+	group, err := targetgroups.On(r.Store).Get(ctx, r.Value("group"))
 	if err != nil {
 		return nil, err
 	}
-	lists, err := r.Store.GroupResolutions(ctx, group.ID, shownResolutions)
+	lists, err := targetgroups.On(r.Store).Resolutions(ctx, group.ID, shownResolutions)
 	if err != nil {
 		return nil, err
 	}
@@ -211,12 +212,12 @@ func (g *groupReader) read(ctx context.Context, r *page.Request) (any, error) {
 
 // addResolutions reads the targets of the last resolution, and compares it with the one of the run
 // before.
-func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists []controldb.GroupResolution) error {
+func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists []targetgroups.Resolution) error {
 	if len(lists) == 0 {
 		return nil
 	}
-	shown := func(g controldb.GroupResolution) *resolution {
-		return &resolution{GroupResolution: g, Href: r.Path("runs", g.Run.String()), JobHref: r.Path("jobs", g.JobName)}
+	shown := func(g targetgroups.Resolution) *resolution {
+		return &resolution{Resolution: g, Href: r.Path("runs", g.Run.String()), JobHref: r.Path("jobs", g.JobName)}
 	}
 	d.Last = shown(lists[0])
 	counted := lists[:0:0]
@@ -232,25 +233,25 @@ func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists [
 	}
 	d.Runs = len(runs)
 	var err error
-	if d.Count, err = r.Store.CountResolvedTargets(ctx, d.Last.Run, d.Last.StepID); err != nil {
+	if d.Count, err = targetgroups.On(r.Store).CountResolvedTargets(ctx, d.Last.Run, d.Last.StepID); err != nil {
 		return err
 	}
-	added := map[controldb.ResolvedTarget]bool{}
-	key := func(t controldb.ResolvedTarget) controldb.ResolvedTarget { t.Lifecycle = ""; return t }
+	added := map[targetgroups.ResolvedTarget]bool{}
+	key := func(t targetgroups.ResolvedTarget) targetgroups.ResolvedTarget { t.Lifecycle = ""; return t }
 	if d.Before != nil {
-		if d.Added, d.AddedN, err = r.Store.MissingTargets(ctx, d.Last.GroupResolution, d.Before.GroupResolution, shownDifferences); err != nil {
+		if d.Added, d.AddedN, err = targetgroups.On(r.Store).MissingTargets(ctx, d.Last.Resolution, d.Before.Resolution, shownDifferences); err != nil {
 			return err
 		}
-		if d.Gone, d.GoneN, err = r.Store.MissingTargets(ctx, d.Before.GroupResolution, d.Last.GroupResolution, shownDifferences); err != nil {
+		if d.Gone, d.GoneN, err = targetgroups.On(r.Store).MissingTargets(ctx, d.Before.Resolution, d.Last.Resolution, shownDifferences); err != nil {
 			return err
 		}
 		for _, t := range d.Added {
 			added[key(t)] = true
 		}
 	}
-	after := page.After[controldb.ResolvedTarget](r.Query("after"))
-	list, next, err := controldb.ReadPage(after, shownTargets, func(p controldb.Page[controldb.ResolvedTarget]) ([]controldb.ResolvedTarget, error) {
-		return r.Store.ResolvedTargets(ctx, d.Last.Run, d.Last.StepID, d.Search, p)
+	after := page.After[targetgroups.ResolvedTarget](r.Query("after"))
+	list, next, err := controldb.ReadPage(after, shownTargets, func(p controldb.Page[targetgroups.ResolvedTarget]) ([]targetgroups.ResolvedTarget, error) {
+		return targetgroups.On(r.Store).ResolvedTargets(ctx, d.Last.Run, d.Last.StepID, d.Search, p)
 	}, key)
 	if err != nil {
 		return err
@@ -265,6 +266,6 @@ func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists [
 	if after != nil {
 		d.First = page.With(self, "search", d.Search) + "#targets"
 	}
-	d.Failed, err = r.Store.FailedTargets(ctx, counted, 20)
+	d.Failed, err = targetgroups.On(r.Store).FailedTargets(ctx, counted, 20)
 	return err
 }

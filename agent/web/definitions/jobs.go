@@ -11,6 +11,8 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
 	declared "github.com/jobagent/jobagent/jobs/parameters"
@@ -32,7 +34,7 @@ type jobRow struct {
 	Strip     template.HTML
 	Last      *run
 	LastHref  string
-	Schedules controldb.JobSchedules
+	Schedules timetable.JobSchedules
 }
 
 // jobsData is the data of the list of jobs.
@@ -93,15 +95,15 @@ func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) (
 	for _, j := range list {
 		names = append(names, j.Name)
 	}
-	latest, err := r.Store.LatestRuns(ctx, names, stripCells)
+	latest, err := executions.On(r.Store).Latest(ctx, names, stripCells)
 	if err != nil {
 		return nil, err
 	}
-	sums, err := r.Store.SchedulesOfJobs(ctx, names)
+	sums, err := timetable.On(r.Store).OfJobs(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	runs, schedules := map[string][]run{}, map[string]controldb.JobSchedules{}
+	runs, schedules := map[string][]run{}, map[string]timetable.JobSchedules{}
 	for _, l := range latest {
 		runs[l.JobName] = append(runs[l.JobName], run{ID: l.ID.String(), Lifecycle: l.Lifecycle, Active: l.Active, Created: l.CreateTime, Started: l.StartTime, Ended: l.EndTime})
 	}
@@ -243,7 +245,7 @@ func readJob(ctx context.Context, r *page.Request) (jobData, error) {
 	if data.Parameters, err = declared.ParseDeclarations(job.Parameters); err != nil {
 		return data, err
 	}
-	latest, err := r.Store.LatestRuns(ctx, []string{job.Name}, chartRuns)
+	latest, err := executions.On(r.Store).Latest(ctx, []string{job.Name}, chartRuns)
 	if err != nil {
 		return data, err
 	}
@@ -325,7 +327,7 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 
 // schedulesOf returns the schedules of a job that somebody has defined.
 func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRow, error) {
-	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, DefinedOnly: true, Limit: 200})
+	list, err := timetable.On(r.Store).List(ctx, timetable.Filter{JobName: job, DefinedOnly: true, Limit: 200})
 	if err != nil {
 		return nil, err
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 // scheduleRow is a schedule in a list.
 type scheduleRow struct {
-	controldb.Schedule
+	timetable.Schedule
 	Title       string
 	Href        string
 	JobHref     string
@@ -41,7 +42,7 @@ func (s scheduleRow) Runs() bool { return s.Enabled && !s.Paused && !s.NextDue.I
 const ownTitle = "(the job's own)"
 
 // newScheduleRow returns a schedule for a list.
-func newScheduleRow(r *page.Request, s controldb.Schedule) scheduleRow {
+func newScheduleRow(r *page.Request, s timetable.Schedule) scheduleRow {
 	row := scheduleRow{
 		Schedule: s, Title: cmp.Or(s.Name, ownTitle), Href: r.Path("schedules", s.JobName, s.Name), JobHref: r.Path("jobs", s.JobName),
 		Words: s.Describe(), Shown: s.State,
@@ -86,22 +87,22 @@ type schedulesData struct {
 	Next, First        string
 	clock
 	// Calendars are all of them; nil on live updates, which do not show them.
-	Calendars []controldb.Calendar
+	Calendars []timetable.Calendar
 }
 
 // scheduleStates are the filters of the list.
 var scheduleStates = []page.Option{
-	{Value: "", Text: "all"}, {Value: string(controldb.SchedulesDue), Text: "due next"}, {Value: "soon", Text: "due in 24 hours"},
-	{Value: string(controldb.SchedulesActive), Text: "enabled"}, {Value: string(controldb.SchedulesPaused), Text: "paused"},
-	{Value: string(controldb.SchedulesFaulted), Text: "Faulted"}, {Value: string(controldb.SchedulesDisabled), Text: "disabled"},
-	{Value: string(controldb.SchedulesCompleted), Text: "completed"},
+	{Value: "", Text: "all"}, {Value: string(timetable.Due), Text: "due next"}, {Value: "soon", Text: "due in 24 hours"},
+	{Value: string(timetable.Active), Text: "enabled"}, {Value: string(timetable.Paused), Text: "paused"},
+	{Value: string(timetable.Faulted), Text: "Faulted"}, {Value: string(timetable.Disabled), Text: "disabled"},
+	{Value: string(timetable.Completed), Text: "completed"},
 }
 
 // scheduleSearch returns the search that a query asks for.
-func scheduleSearch(r *page.Request, d schedulesData) controldb.ScheduleSearch {
-	f := controldb.ScheduleSearch{State: controldb.ScheduleState(d.State), Search: d.Search, JobName: d.Job}
+func scheduleSearch(r *page.Request, d schedulesData) timetable.Search {
+	f := timetable.Search{State: timetable.State(d.State), Search: d.Search, JobName: d.Job}
 	if d.State == "soon" {
-		f.State, f.DueBefore = controldb.SchedulesDue, r.Now.Add(24*time.Hour)
+		f.State, f.DueBefore = timetable.Due, r.Now.Add(24*time.Hour)
 	}
 	return f
 }
@@ -112,7 +113,7 @@ func listSchedules(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Calendars, err = r.Store.Calendars(ctx, ""); err != nil {
+	if d.Calendars, err = timetable.On(r.Store).Calendars(ctx, ""); err != nil {
 		return nil, err
 	}
 	return &page.View{
@@ -129,10 +130,10 @@ func readSchedules(ctx context.Context, r *page.Request) (schedulesData, error) 
 		d.State = ""
 	}
 	f := scheduleSearch(r, d)
-	after := page.After[controldb.ScheduleKey](r.Query("after"))
-	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[controldb.ScheduleKey]) ([]controldb.Schedule, error) {
-		return r.Store.FindSchedules(ctx, f, p)
-	}, controldb.Schedule.Key)
+	after := page.After[timetable.Key](r.Query("after"))
+	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[timetable.Key]) ([]timetable.Schedule, error) {
+		return timetable.On(r.Store).Find(ctx, f, p)
+	}, timetable.Schedule.Key)
 	if err != nil {
 		return d, err
 	}
@@ -161,8 +162,8 @@ type scheduleData struct {
 	// Would means that Next are not runs: the schedule is disabled or paused.
 	Would      bool
 	Calendar   calendar
-	Skips      []controldb.ScheduleSkip
-	Backfills  []controldb.Backfill
+	Skips      []timetable.Skip
+	Backfills  []timetable.Backfill
 	Parameters script
 	Changes    []controldb.AuditEntry
 	RunsHref   string
@@ -250,7 +251,7 @@ WHERE job_name = @job AND schedule_name = @schedule;`, s.JobName, s.Name)),
 // the past.
 func readSchedule(ctx context.Context, r *page.Request) (*scheduleData, error) {
 	job, name := r.Value("job"), r.Value("schedule")
-	list, err := r.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Name: &name, Limit: 1})
+	list, err := timetable.On(r.Store).List(ctx, timetable.Filter{JobName: job, Name: &name, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +308,7 @@ func optional(text string) []string {
 }
 
 // scheduleActions are what people do with a schedule.
-func scheduleActions(r *page.Request, s controldb.Schedule) []page.Link {
+func scheduleActions(r *page.Request, s timetable.Schedule) []page.Link {
 	path := func(action string) string { return r.Path("schedules", s.JobName, s.Name, action) }
 	list := []page.Link{
 		{Text: "Pause", Href: path("pause"), Role: rest.RoleOperator, When: "resumed"},
@@ -332,7 +333,7 @@ func prettyJSON(text string) string {
 
 // readRule parses a stored schedule as agents do. The rule is nil if the definition is invalid, and
 // the plan also for the schedule of a job's own definition.
-func readRule(ctx context.Context, store *controldb.Store, s controldb.Schedule) (schedule.Schedule, *schedule.Plan, error) {
+func readRule(ctx context.Context, store *controldb.Store, s timetable.Schedule) (schedule.Schedule, *schedule.Plan, error) {
 	if s.Spec == "" {
 		e := s.Elastic()
 		if e.Start.Year() <= 1 || e.Validate() != nil {
@@ -342,7 +343,7 @@ func readRule(ctx context.Context, store *controldb.Store, s controldb.Schedule)
 	}
 	opts := schedule.Options{Zone: s.TimeZone, Created: s.DefinedTime, LastStarted: s.NextDue, Uncounted: true}
 	if len(schedule.CalendarNames(s.Spec)) > 0 {
-		list, err := store.Calendars(ctx, "")
+		list, err := timetable.On(store).Calendars(ctx, "")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -364,7 +365,7 @@ func readRule(ctx context.Context, store *controldb.Store, s controldb.Schedule)
 
 // nextRows returns the next due instants. The first one is the database's: it may be later than the
 // rule's, because earlier instants were handled.
-func nextRows(s controldb.Schedule, rule schedule.Schedule, zone *time.Location, now time.Time) []instantRow {
+func nextRows(s timetable.Schedule, rule schedule.Schedule, zone *time.Location, now time.Time) []instantRow {
 	var instants []time.Time
 	switch {
 	case s.State == "Completed" || s.State == "Faulted":
@@ -399,7 +400,7 @@ func clockChange(from, to time.Time, zone *time.Location) string {
 }
 
 // policies returns the policies of a schedule in sentences. plan may be nil.
-func policies(s controldb.Schedule, plan *schedule.Plan) []string {
+func policies(s timetable.Schedule, plan *schedule.Plan) []string {
 	catchUp := schedule.CatchUp{}
 	if plan != nil {
 		catchUp = plan.CatchUp

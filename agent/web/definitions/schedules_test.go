@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -26,7 +26,7 @@ func TestCalendar(t *testing.T) {
 	m.add(now.AddDate(0, 0, -1), "bad", "", "Failed", "/runs/1", 1)
 	m.add(now.AddDate(0, 0, -2), "ok", "", "Succeeded", "/runs/2", 1)
 	m.add(now.AddDate(0, 0, -2).Add(time.Hour), "ok", "", "Succeeded", "/runs/3", 1)
-	s := controldb.Schedule{ScheduleSettings: model.ScheduleSettings{Enabled: true},
+	s := timetable.Schedule{ScheduleSettings: model.ScheduleSettings{Enabled: true},
 		ScheduleProgress: model.ScheduleProgress{NextDue: time.Date(2026, 10, 21, 0, 30, 0, 0, time.UTC)}}
 	require.False(t, m.addDue(rule, s, month, month.AddDate(0, 1, 0), now))
 	c.fill(m, month)
@@ -63,12 +63,12 @@ func TestNextRows(t *testing.T) {
 	rule, err := schedule.Parse(schedule.KindCron5, []byte("0 12 * * *"), schedule.Options{Zone: "Europe/Berlin"})
 	require.NoError(t, err)
 	due := time.Date(2026, 10, 24, 10, 0, 0, 0, time.UTC)
-	rows := nextRows(controldb.Schedule{State: "Enabled", ScheduleProgress: model.ScheduleProgress{NextDue: due}}, rule, zone, due)
+	rows := nextRows(timetable.Schedule{State: "Enabled", ScheduleProgress: model.ScheduleProgress{NextDue: due}}, rule, zone, due)
 	require.Len(t, rows, nextInstants)
 	require.Equal(t, instantRow{At: due, InZone: "Sat 24 Oct 2026 12:00 CEST"}, rows[0])
 	require.Equal(t, "clocks have gone back by 1\u00a0h", rows[1].Change)
 	require.Empty(t, rows[2].Change)
-	require.Empty(t, nextRows(controldb.Schedule{State: "Completed"}, rule, zone, due))
+	require.Empty(t, nextRows(timetable.Schedule{State: "Completed"}, rule, zone, due))
 	require.Equal(t, "clocks have gone forward by 30\u00a0min", clockChange(time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 5, 0, 0, 0, 0, time.UTC), mustZone(t, "Australia/Lord_Howe")))
 }
 
@@ -82,7 +82,7 @@ func mustZone(t *testing.T, name string) *time.Location {
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	text := func(settings model.ScheduleSettings, spec string) string {
-		s := controldb.Schedule{ScheduleSettings: settings}
+		s := timetable.Schedule{ScheduleSettings: settings}
 		var plan *schedule.Plan
 		if spec != "" {
 			var err error

@@ -20,6 +20,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -109,7 +111,7 @@ func TestPages(t *testing.T) {
 		ctx := t.Context()
 		// The procedures refuse the name, but objects may be older than the rule.
 		young := strings.ReplaceAll(evil, "\u202e", "~")
-		_, err := store.AddTargetGroup(ctx, young)
+		_, err := targetgroups.On(store).Add(ctx, young)
 		require.NoError(t, err)
 		for _, name := range []string{"empty", "third", young} {
 			_, err = store.AddJob(ctx, controldb.JobSpec{Name: name, Description: ptr("<b>evil\u202e")})
@@ -122,15 +124,15 @@ func TestPages(t *testing.T) {
 			_, err = store.UpdateJobStep(ctx, controldb.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: ptr(command)})
 			require.NoError(t, err)
 		}
-		for _, s := range []controldb.ScheduleSpec{
+		for _, s := range []timetable.Spec{
 			{Name: young, Kind: new("cron5"), Spec: new("*/15 9-17 * * 1-5"), TimeZone: ptr("Europe/Berlin")},
 			{Name: "never", Kind: new("quartz"), Spec: new("0 0 12 1 * ? 2020")}, {Name: "broken", Kind: new("rrule"), Spec: new("<b>evil")}, {Name: "dot", Kind: new("sap"), Spec: new(`{"repeatInterval": "2 hours"}`)},
 		} {
 			s.JobName = young
-			_, err := store.AddSchedule(ctx, s)
+			_, err := timetable.On(store).Add(ctx, s)
 			require.NoError(t, err)
 		}
-		require.NoError(t, store.PauseSchedule(ctx, young, "never", true, "<b>evil"+strings.Repeat("x", 900)))
+		require.NoError(t, timetable.On(store).Pause(ctx, young, "never", true, "<b>evil"+strings.Repeat("x", 900)))
 		for _, spec := range []triggers.Spec{
 			{JobName: young, Name: young, Upstreams: []string{"empty"}, Enabled: new(bool)}, {JobName: young, Name: "both", Upstreams: []string{"empty", "third"}},
 			{JobName: "third", Name: young, Upstreams: []string{"empty"}, RunWhen: new("Finished"), Targets: new("Succeeded")},
@@ -192,7 +194,7 @@ func TestPages(t *testing.T) {
 			s.get("state="+state.Value, "schedules")
 		}
 		require.Contains(t, s.get("state=paused", "schedules"), "never")
-		s.get("state=due&after="+controldb.Token(controldb.ScheduleKey{Due: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ID: 1}), "schedules")
+		s.get("state=due&after="+controldb.Token(timetable.Key{Due: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ID: 1}), "schedules")
 		s.get("state=due&after=%00", "schedules")
 		shown := s.get("month=2027-03", "schedules", evil, evil)
 		require.Contains(t, shown, "March 2027")

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -202,7 +203,7 @@ func (d *data) said(ctx context.Context, r *page.Request, alike []drifts.SchemaS
 	if d.Job == "" || len(alike) == 0 {
 		return "", nil
 	}
-	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: alike[0].Target, JobSearch: d.Job, Jobs: shownChanges, Top: 1})
+	o, err := executions.On(r.Store).TargetOutcomes(ctx, executions.TargetFilter{Target: alike[0].Target, JobSearch: d.Job, Jobs: shownChanges, Top: 1})
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -96,7 +97,7 @@ func (d *windowsData) addWindows(ctx context.Context, r *page.Request) error {
 	if next != nil {
 		d.MoreWindows = r.Path("windows") + "?windows=" + controldb.Token(*next) + "#windows"
 	}
-	calendars, err := r.Store.Calendars(ctx, "")
+	calendars, err := timetable.On(r.Store).Calendars(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
@@ -96,7 +97,7 @@ func TestHostileNames(t *testing.T) {
 	d.Failures = groupFailures(summary.Failures{Errors: []summary.FailureGroup{
 		{JobName: hostile, StepName: hostile, Message: hostile, Server: hostile, Database: hostile, Lifecycle: jobs.Failed, Last: now},
 	}})
-	d.Strips = newStrips(summary.RecentRuns{Runs: []controldb.Run{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
+	d.Strips = newStrips(summary.RecentRuns{Runs: []executions.Run{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
 	html := render(t, "overview.html", d)
 	for _, bad := range []string{"<img", "\u202e", "style=", "/../"} {
 		require.False(t, strings.Contains(html, bad), "%q is in the page", bad)
@@ -166,10 +167,10 @@ func TestGroupFailures(t *testing.T) {
 }
 
 func TestStrips(t *testing.T) {
-	run := func(job string, l jobs.Lifecycle, active bool) controldb.Run {
-		return controldb.Run{JobName: job, ID: uuid.New(), Lifecycle: l, Active: active, CreateTime: now, StartTime: now, EndTime: now.Add(90 * time.Second)}
+	run := func(job string, l jobs.Lifecycle, active bool) executions.Run {
+		return executions.Run{JobName: job, ID: uuid.New(), Lifecycle: l, Active: active, CreateTime: now, StartTime: now, EndTime: now.Add(90 * time.Second)}
 	}
-	s := newStrips(summary.RecentRuns{Runs: []controldb.Run{
+	s := newStrips(summary.RecentRuns{Runs: []executions.Run{
 		run("calm", jobs.Succeeded, false),
 		run("once", jobs.Failed, false), run("once", jobs.Succeeded, false),
 		run("worse", jobs.TimedOut, false), run("worse", jobs.InProgress, true),

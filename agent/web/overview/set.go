@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/summary"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 //go:embed *.html *.css
@@ -146,7 +147,7 @@ func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o summary
 	if err != nil {
 		return err
 	}
-	due, err := store.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, controldb.Page[controldb.ScheduleKey]{Top: top})
+	due, err := timetable.On(store).Find(ctx, timetable.Search{State: timetable.Due}, controldb.Page[timetable.Key]{Top: top})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -22,7 +22,7 @@ type strips struct {
 // strip are the latest runs of a job, from the oldest to the latest.
 type strip struct {
 	JobName string
-	Runs    []controldb.Run
+	Runs    []executions.Run
 	Failed  int // Failed and TimedOut runs
 }
 
@@ -60,12 +60,12 @@ func order(s strip) int {
 }
 
 // bad reports whether a run failed.
-func bad(r controldb.Run) bool {
+func bad(r executions.Run) bool {
 	return r.Lifecycle.IsFailure()
 }
 
 // Last is the latest run.
-func (s strip) Last() controldb.Run { return s.Runs[len(s.Runs)-1] }
+func (s strip) Last() executions.Run { return s.Runs[len(s.Runs)-1] }
 
 // Summary says what the cells show, for screen readers.
 func (s strip) Summary() string {
@@ -98,7 +98,7 @@ func (s strip) Cells(runs string) template.HTML {
 }
 
 // cellTitle describes a run.
-func cellTitle(r controldb.Run) string {
+func cellTitle(r executions.Run) string {
 	text := strings.TrimSpace(fmt.Sprintf("%s · %s UTC", lifecycleWords(r.Lifecycle), r.CreateTime.UTC().Format("2006-01-02 15:04:05")))
 	if from := r.StartTime; !from.IsZero() && !r.EndTime.IsZero() {
 		text += " · took " + page.DurationText(r.EndTime.Sub(from))
@@ -124,7 +124,7 @@ func lifecycleWords(l jobs.Lifecycle) string {
 // cell draws a run: each kind of end has a colour and a shape of its own. A failure has the height
 // of the cell and a cross, a success is a plain block, what was canceled or skipped is low, and
 // what runs is hollow.
-func cell(r controldb.Run, x int) string {
+func cell(r executions.Run, x int) string {
 	block := func(class string, y int) string {
 		return fmt.Sprintf(`<rect class="s-%s" x="%d" y="%d" width="%d" height="%d" rx="1.5"/>`, class, x, y, cellWidth, cellHeight-y)
 	}

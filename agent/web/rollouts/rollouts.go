@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -62,8 +63,8 @@ type listData struct {
 
 // list makes the list of roll-outs.
 func list(ctx context.Context, r *page.Request) (*page.View, error) {
-	after := page.After[controldb.RunKey](r.Query("after"))
-	rows, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
+	after := page.After[executions.Key](r.Query("after"))
+	rows, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[executions.Key]) ([]rollouts.Rollout, error) {
 		return rollouts.On(r.Store).Rollouts(ctx, rollouts.Filter{}, p)
 	}, rollouts.Rollout.Key)
 	if err != nil {
@@ -250,7 +251,7 @@ func read(ctx context.Context, store *controldb.Store, id uuid.UUID) (*rollout, 
 		l := lane{Wave: w, Now: w.Counts(), Current: w.Wave == r.Wave && !r.State.Ended()}
 		if w.State == rollouts.WaveRunning && w.Run != uuid.Nil {
 			// A retry runs what did not succeed before.
-			counts, err := store.CountTargets(ctx, []uuid.UUID{w.Run})
+			counts, err := executions.On(store).CountTargets(ctx, []uuid.UUID{w.Run})
 			if err != nil {
 				return nil, err
 			}

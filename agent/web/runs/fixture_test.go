@@ -27,6 +27,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -157,8 +158,8 @@ func (f *fixture) begin(t testing.TB) {
 // addJob adds a job with steps that have some retries.
 func (f *fixture) addJob(t testing.TB, name string, steps, retries int) {
 	t.Helper()
-	if _, err := f.store.AddTargetGroup(t.Context(), "g"); err == nil {
-		_, err = f.store.AddTargetGroupMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
+	if _, err := targetgroups.On(f.store).Add(t.Context(), "g"); err == nil {
+		_, err = targetgroups.On(f.store).AddMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
 		require.NoError(t, err)
 	}
 	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: name})

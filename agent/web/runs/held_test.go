@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
@@ -16,7 +16,7 @@ import (
 // known.
 func TestHeldTargets(t *testing.T) {
 	w := newWatch(uuid.New(), 1)
-	w.head = controldb.Run{JobName: "j", Lifecycle: jobs.WaitingForChildJobExecutions, Active: true, CreateTime: pagetest.Now.Add(-time.Hour), Now: pagetest.Now, Held: 2}
+	w.head = executions.Run{JobName: "j", Lifecycle: jobs.WaitingForChildJobExecutions, Active: true, CreateTime: pagetest.Now.Add(-time.Hour), Now: pagetest.Now, Held: 2}
 	shown := func() string {
 		v := w.view()
 		return pagetest.Render(t, files, "run-head", &v)

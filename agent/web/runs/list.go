@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -35,7 +36,7 @@ type listView struct {
 }
 
 // listedRun is a run with the numbers of its targets, and how it came to be.
-type listedRun struct{ controldb.Run }
+type listedRun struct{ executions.Run }
 
 // Succeeded is the number of targets that did not fail, of a run that has ended.
 func (r listedRun) Succeeded() int { return r.Targets - r.NotSucceeded }
@@ -96,7 +97,7 @@ func (f listFilter) Any() bool { return f.Job+f.State+f.From+f.Before != "" }
 // read reads the runs of a filter.
 func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView, error) {
 	v := &listView{Filter: f, States: runStates}
-	filter := controldb.RunQuery{JobName: f.Job, Totals: true}
+	filter := executions.Query{JobName: f.Job, Totals: true}
 	var err error
 	if filter.CreatedFrom, err = instantOf(f.From); err != nil {
 		v.Invalid = "from"
@@ -116,10 +117,10 @@ func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView
 			filter.CreatedFrom = v.Since
 		}
 	}
-	after := page.After[controldb.RunKey](f.After)
-	runs, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[controldb.RunKey]) ([]controldb.Run, error) {
-		return store.Runs(ctx, filter, p)
-	}, controldb.Run.Key)
+	after := page.After[executions.Key](f.After)
+	runs, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[executions.Key]) ([]executions.Run, error) {
+		return executions.On(store).List(ctx, filter, p)
+	}, executions.Run.Key)
 	if err != nil {
 		return nil, err
 	}

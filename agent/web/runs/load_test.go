@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/browser"
 )
@@ -172,20 +173,20 @@ func TestCost(t *testing.T) {
 		const n = 20
 		began, marks := time.Now(), 0
 		for range n {
-			state, err := f.store.Run(t.Context(), run, controldb.RunMarks)
+			state, err := executions.On(f.store).Get(t.Context(), run, executions.Marks)
 			require.NoError(t, err)
 			marks = len(state.Marks)
 		}
 		one := time.Since(began) / n
 		ids := make([]int64, 500)
-		rows, err := f.store.RunTargetsOfStep(t.Context(), run, 1, 300)
+		rows, err := executions.On(f.store).TargetsOfStep(t.Context(), run, 1, 300)
 		require.NoError(t, err)
 		for i := range ids {
 			ids[i] = rows[i].ID
 		}
 		began = time.Now()
 		for range n {
-			_, err := f.store.RunTargetsByID(t.Context(), run, ids, 300)
+			_, err := executions.On(f.store).TargetsByID(t.Context(), run, ids, 300)
 			require.NoError(t, err)
 		}
 		t.Logf("%s: state %v with %d marks, 500 targets by id %v", what, one.Round(10*time.Microsecond), marks, (time.Since(began) / n).Round(10*time.Microsecond))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -24,7 +24,7 @@ const (
 
 // runView is what the page of a run shows; the blocks that are updated live get it as dot.Data.
 type runView struct {
-	controldb.Run
+	executions.Run
 	// After are the runs of other jobs after which a trigger started it, and Then what triggers
 	// made of its end.
 	After, Then []triggers.Event
@@ -46,7 +46,7 @@ type runView struct {
 
 // stepView is a step with the number of its targets by state.
 type stepView struct {
-	controldb.RunStep
+	executions.RunStep
 	jobs.Counts
 }
 

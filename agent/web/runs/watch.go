@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -20,8 +21,8 @@ const (
 	// messageLength is how much of a message the grid has; a target's page has all of it.
 	messageLength = 300
 	// readLength is how much of a message is read: of a success, also the sentence that
-	// controldb.Remark leaves out.
-	readLength = messageLength + controldb.MaxSuccessSentence
+	// executions.Remark leaves out.
+	readLength = messageLength + executions.MaxSuccessSentence
 	// freshFor is how long what was read is used for pages, so that many viewers who load a page
 	// cost one read.
 	freshFor = time.Second
@@ -74,7 +75,7 @@ type ref struct{ step, index int32 }
 
 // step is a step of the run with its cells, by ID.
 type step struct {
-	controldb.RunStep
+	executions.RunStep
 	loaded bool
 	cells  []cell
 	marks  []mark // while marks are compared
@@ -94,7 +95,7 @@ type watch struct {
 
 	epoch    int64 // differs from that of any other watch: versions are compared within it
 	read     time.Time
-	head     controldb.Run
+	head     executions.Run
 	after    []triggers.Event // the runs of other jobs after which a trigger started it
 	then     []triggers.Event // what triggers made of its end
 	settled  bool             // then does not change any more
@@ -255,7 +256,7 @@ func (w *watch) refreshEvents(ctx context.Context, store *controldb.Store) (err 
 // refresh reads what has changed since the last call. After an error the state is that of the last
 // call, or a part of the changes; the next call reads the rest.
 func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
-	run, err := store.Run(ctx, w.run, controldb.RunMarks)
+	run, err := executions.On(store).Get(ctx, w.run, executions.Marks)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
 		if s.loaded || s.ID == 0 || s.Active && s.ResolvedAt.IsZero() {
 			continue
 		}
-		list, err := store.RunTargetsOfStep(ctx, w.run, s.StepID, readLength)
+		list, err := executions.On(store).TargetsOfStep(ctx, w.run, s.StepID, readLength)
 		if err != nil {
 			return err
 		}
@@ -287,7 +288,7 @@ func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
 	}
 	changed := w.compare(marks)
 	for ids := range slices.Chunk(changed, batch) {
-		list, err := store.RunTargetsByID(ctx, w.run, ids, readLength)
+		list, err := executions.On(store).TargetsByID(ctx, w.run, ids, readLength)
 		if err != nil {
 			return err
 		}
@@ -299,7 +300,7 @@ func (w *watch) refresh(ctx context.Context, store *controldb.Store) error {
 }
 
 // load adds the cells of a step.
-func (w *watch) load(index int, list []controldb.WatchedTarget) {
+func (w *watch) load(index int, list []executions.WatchedTarget) {
 	s := w.steps[index]
 	s.loaded = true
 	s.cells = make([]cell, 0, len(list))
@@ -329,7 +330,7 @@ func (s *step) find(id int64) int {
 // time of the next one. A target without a mark is final, or on the way from one mark to the next.
 // Only a callback's mark may stay the same while a report begins another attempt; so those targets
 // are read in turn.
-func (w *watch) compare(marks []controldb.TargetMark) (changed []int64) {
+func (w *watch) compare(marks []executions.TargetMark) (changed []int64) {
 	for _, s := range w.steps {
 		clear(s.marks)
 	}
@@ -373,7 +374,7 @@ func (w *watch) compare(marks []controldb.TargetMark) (changed []int64) {
 }
 
 // apply updates cells from rows that were read by their IDs.
-func (w *watch) apply(list []controldb.WatchedTarget) {
+func (w *watch) apply(list []executions.WatchedTarget) {
 	for _, t := range list {
 		for i, s := range w.steps {
 			if s.StepID != t.StepID {
@@ -396,7 +397,7 @@ func (w *watch) settle() {
 }
 
 // update sets a cell from its row, and logs the change.
-func (w *watch) update(at ref, t controldb.WatchedTarget) {
+func (w *watch) update(at ref, t executions.WatchedTarget) {
 	c := &w.steps[at.step].cells[at.index]
 	was := *c
 	c.state, c.unknown, c.attempts = stateOf(t.Lifecycle), t.OutcomeUnknown, int32(t.Attempts)
@@ -408,7 +409,7 @@ func (w *watch) update(at ref, t controldb.WatchedTarget) {
 		c.due = t.NextAttempt
 	}
 	c.message = -1
-	if text := controldb.Remark(t.Lifecycle, t.Message); text != "" && c.state.explains() {
+	if text := executions.Remark(t.Lifecycle, t.Message); text != "" && c.state.explains() {
 		if all := []rune(text); len(all) > messageLength {
 			text = string(all[:messageLength])
 		}

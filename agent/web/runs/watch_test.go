@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -102,7 +103,7 @@ func (g *grid) follow(ctx context.Context, t testing.TB, f *fixture, c *http.Cli
 // truth returns the cells as the public view has them: state by step, server and database.
 func (f *fixture) truth(t testing.TB, run uuid.UUID) map[string]string {
 	t.Helper()
-	rows, err := f.store.Executions(t.Context(), run)
+	rows, err := executions.On(f.store).Rows(t.Context(), run)
 	require.NoError(t, err)
 	m := map[string]string{}
 	for _, e := range rows {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // Bounds of the comparison.
@@ -21,16 +22,16 @@ const (
 )
 
 // changeWords describe the changes.
-var changeWords = map[controldb.Change]struct{ title, text, class string }{
-	controldb.NewlyFailing: {"Newly failing", "failed now, and not before", "bad"},
-	controldb.StillFailing: {"Still failing", "failed in both runs", "bad"},
-	controldb.NewlyFixed:   {"Fixed", "succeeded now, and failed before", "ok"},
-	controldb.NewTarget:    {"New targets", "were not in the other run", "busy"},
-	controldb.Vanished:     {"Vanished targets", "were only in the other run", "off"},
-	controldb.Slower:       {"Much slower", "took at least twice as long, and a second longer", "warn"},
-	controldb.Faster:       {"Much faster", "took at most half as long, and a second less", "ok"},
-	controldb.NotFinal:     {"Not ended", "may still change", "wait"},
-	controldb.Same:         {"As before", "all others", "wait"},
+var changeWords = map[executions.Change]struct{ title, text, class string }{
+	executions.NewlyFailing: {"Newly failing", "failed now, and not before", "bad"},
+	executions.StillFailing: {"Still failing", "failed in both runs", "bad"},
+	executions.NewlyFixed:   {"Fixed", "succeeded now, and failed before", "ok"},
+	executions.NewTarget:    {"New targets", "were not in the other run", "busy"},
+	executions.Vanished:     {"Vanished targets", "were only in the other run", "off"},
+	executions.Slower:       {"Much slower", "took at least twice as long, and a second longer", "warn"},
+	executions.Faster:       {"Much faster", "took at most half as long, and a second less", "ok"},
+	executions.NotFinal:     {"Not ended", "may still change", "wait"},
+	executions.Same:         {"As before", "all others", "wait"},
 }
 
 // comparePage is the data of the comparison of two runs.
@@ -38,18 +39,18 @@ type comparePage struct {
 	head
 	// Other is nil if there is no run to compare with.
 	Other   *head
-	Choices []controldb.Run
-	Steps   []controldb.ChangedStep
+	Choices []executions.Run
+	Steps   []executions.ChangedStep
 	Changes []changeRow
-	Shown   controldb.Change
-	Targets []controldb.ComparedTarget
+	Shown   executions.Change
+	Targets []executions.ComparedTarget
 	Page    int
 	More    bool
 }
 
 // changeRow is a change with its number of targets.
 type changeRow struct {
-	Change             controldb.Change
+	Change             executions.Change
 	Title, Text, Class string
 	Total              int
 }
@@ -72,7 +73,7 @@ func showComparison(ctx context.Context, r *page.Request) (*page.View, error) {
 	if d.Other == nil {
 		return v, nil
 	}
-	if err := d.read(ctx, r.Store, controldb.Change(r.Query("change"))); err != nil {
+	if err := d.read(ctx, r.Store, executions.Change(r.Query("change"))); err != nil {
 		return nil, err
 	}
 	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @other UNIQUEIDENTIFIER = N'?';
@@ -97,8 +98,8 @@ WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`
 // chooseOther reads the run to compare with: the one that was asked for, the origin of a rerun, or
 // the latest earlier run of the job that is no rerun.
 func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
-	earlier, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: d.Run.JobName, Origins: true},
-		controldb.Page[controldb.RunKey]{After: new(d.Run.Key()), Top: earlierRead})
+	earlier, err := executions.On(r.Store).List(ctx, executions.Query{JobName: d.Run.JobName, Origins: true},
+		controldb.Page[executions.Key]{After: new(d.Run.Key()), Top: earlierRead})
 	if err != nil {
 		return err
 	}
@@ -132,26 +133,26 @@ func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
 }
 
 // read compares the runs.
-func (d *comparePage) read(ctx context.Context, store *controldb.Store, shown controldb.Change) error {
+func (d *comparePage) read(ctx context.Context, store *controldb.Store, shown executions.Change) error {
 	var err error
-	if d.Steps, err = store.ChangedSteps(ctx, d.Run.JobID, d.Other.Run.JobVersion, d.Run.JobVersion); err != nil {
+	if d.Steps, err = executions.On(store).ChangedSteps(ctx, d.Run.JobID, d.Other.Run.JobVersion, d.Run.JobVersion); err != nil {
 		return err
 	}
-	counts, err := store.CompareRuns(ctx, d.Run.ID, d.Other.Run.ID)
+	counts, err := executions.On(store).Compare(ctx, d.Run.ID, d.Other.Run.ID)
 	if err != nil {
 		return err
 	}
-	for _, c := range controldb.Changes() {
+	for _, c := range executions.Changes() {
 		w := changeWords[c]
 		d.Changes = append(d.Changes, changeRow{c, w.title, w.text, w.class, counts[c]})
-		if c == shown || d.Shown == "" && counts[c] > 0 && c != controldb.Same && changeWords[shown].title == "" {
+		if c == shown || d.Shown == "" && counts[c] > 0 && c != executions.Same && changeWords[shown].title == "" {
 			d.Shown = c
 		}
 	}
 	if d.Shown == "" {
 		return nil
 	}
-	d.Targets, err = store.ComparedTargets(ctx, d.Run.ID, d.Other.Run.ID, d.Shown, (d.Page-1)*comparedShown, comparedShown+1)
+	d.Targets, err = executions.On(store).ComparedTargets(ctx, d.Run.ID, d.Other.Run.ID, d.Shown, (d.Page-1)*comparedShown, comparedShown+1)
 	if d.More = len(d.Targets) > comparedShown; d.More {
 		d.Targets = d.Targets[:comparedShown]
 	}
@@ -165,7 +166,7 @@ func (d *comparePage) ShownTitle() string { return changeWords[d.Shown].title }
 func (d *comparePage) ShownText() string { return changeWords[d.Shown].text }
 
 // link is the address of a change and a page of its targets.
-func (d *comparePage) link(change controldb.Change, page int) string {
+func (d *comparePage) link(change executions.Change, page int) string {
 	q := url.Values{"with": {d.Other.Run.ID.String()}, "change": {string(change)}}
 	if page > 1 {
 		q.Set("page", strconv.Itoa(page))
@@ -174,7 +175,7 @@ func (d *comparePage) link(change controldb.Change, page int) string {
 }
 
 // ChangeLink is the address of the targets of a change.
-func (d *comparePage) ChangeLink(change controldb.Change) string {
+func (d *comparePage) ChangeLink(change executions.Change) string {
 	return d.link(change, 1) + "#targets"
 }
 
@@ -190,16 +191,16 @@ func (d *comparePage) Took(ms *int64) time.Duration {
 }
 
 // RunOf is the run that has the target: the other one for a target that vanished.
-func (d *comparePage) RunOf(t controldb.ComparedTarget) (id uuid.UUID) {
-	if t.Change == controldb.Vanished {
+func (d *comparePage) RunOf(t executions.ComparedTarget) (id uuid.UUID) {
+	if t.Change == executions.Vanished {
 		return d.Other.Run.ID
 	}
 	return d.Run.ID
 }
 
 // StepOf is the number of the step in the run that has the target.
-func (d *comparePage) StepOf(t controldb.ComparedTarget) int {
-	if t.Change == controldb.Vanished {
+func (d *comparePage) StepOf(t executions.ComparedTarget) int {
+	if t.Change == executions.Vanished {
 		return t.StepBefore
 	}
 	return t.StepID

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -58,7 +59,7 @@ func Set() page.Set {
 }
 
 // head is what all pages of a run show of it.
-type head struct{ Run controldb.Run }
+type head struct{ Run executions.Run }
 
 // Now is the database's time.
 func (h head) Now() time.Time { return h.Run.Now }
@@ -69,8 +70,8 @@ func (h head) Duration() time.Duration { return h.Run.Duration() }
 // Short is the beginning of the run's id, for texts.
 func (h head) Short() string { return h.Run.ID.String()[:8] }
 
-func readHead(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (head, error) {
-	run, err := store.Run(ctx, id, parts...)
+func readHead(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...executions.Part) (head, error) {
+	run, err := executions.On(store).Get(ctx, id, parts...)
 	return head{Run: run}, err
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -54,20 +55,20 @@ func (k targetKey) plain() bool {
 // targetPage is the data of the page of a target.
 type targetPage struct {
 	head
-	Target   controldb.RunTarget
-	Steps    []controldb.RunTarget // of the run on this target
+	Target   executions.RunTarget
+	Steps    []executions.RunTarget // of the run on this target
 	Step     controldb.JobStep
 	Attempts []attemptRow
 	Older    bool // there are attempts before those
 	// Shown is the attempt whose messages are shown; nil without attempts.
 	Shown      *attemptRow
-	Messages   []controldb.AttemptMessage
-	Important  []controldb.AttemptMessage
-	Count      controldb.MessageCount
+	Messages   []executions.AttemptMessage
+	Important  []executions.AttemptMessage
+	Count      executions.MessageCount
 	NextAfter  int // ordinal of the last message that is shown, if more follow; else 0
-	Results    []controldb.TargetResult
-	Peers      *controldb.StepPeers
-	Wait       *controldb.Wait
+	Results    []executions.TargetResult
+	Peers      *executions.StepPeers
+	Wait       *executions.Wait
 	Waiting    string // what the run waits for
 	Callback   *callbacks.Callback
 	Parameters string
@@ -161,7 +162,7 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 		return nil, err
 	}
 	d := &targetPage{head: h, key: k}
-	if d.Steps, err = store.RunTargets(ctx, k.run, controldb.RunTargetFilter{Target: k.target}); err != nil {
+	if d.Steps, err = executions.On(store).Targets(ctx, k.run, executions.RunTargetFilter{Target: k.target}); err != nil {
 		return nil, err
 	}
 	if len(d.Steps) == 0 {
@@ -176,11 +177,11 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 	if err := d.readAttempts(ctx, store); err != nil {
 		return nil, err
 	}
-	if d.Results, err = store.TargetHistory(ctx, d.Target, h.Run.CreateTime, runsShown); err != nil {
+	if d.Results, err = executions.On(store).TargetHistory(ctx, d.Target, h.Run.CreateTime, runsShown); err != nil {
 		return nil, err
 	}
 	if d.Target.Lifecycle.IsFailure() {
-		peers, err := store.StepPeers(ctx, k.run, d.Target.StepID, d.Target.ErrorNumber)
+		peers, err := executions.On(store).StepPeers(ctx, k.run, d.Target.StepID, d.Target.ErrorNumber)
 		if err != nil {
 			return nil, err
 		}
@@ -196,20 +197,20 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 			return nil, err
 		}
 	}
-	d.Parameters, err = store.ExecutionParameters(ctx, k.run)
+	d.Parameters, err = executions.On(store).Parameters(ctx, k.run)
 	return d, err
 }
 
 // chooseStep returns the step that was asked for, or the first that failed, or the last that has
 // begun.
-func chooseStep(steps []controldb.RunTarget, step int) (controldb.RunTarget, error) {
+func chooseStep(steps []executions.RunTarget, step int) (executions.RunTarget, error) {
 	if step > 0 {
 		for _, s := range steps {
 			if s.StepID == step {
 				return s, nil
 			}
 		}
-		return controldb.RunTarget{}, &rest.Error{
+		return executions.RunTarget{}, &rest.Error{
 			Status: 404, Code: rest.CodeUnknownPath, Message: fmt.Sprintf("Step %d of this run does not have the target %s.", step, wording.Clip(steps[0].Place(), 100, wording.Characters)),
 		}
 	}
@@ -228,7 +229,7 @@ func chooseStep(steps []controldb.RunTarget, step int) (controldb.RunTarget, err
 // readAttempts reads the attempts, and the messages of the one that is shown.
 func (d *targetPage) readAttempts(ctx context.Context, store *controldb.Store) error {
 	k := d.key
-	list, err := store.TargetAttempts(ctx, k.run, d.Target.StepID, k.target, k.before, attemptsShown+1)
+	list, err := executions.On(store).Attempts(ctx, k.run, d.Target.StepID, k.target, k.before, attemptsShown+1)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (d *targetPage) readAttempts(ctx context.Context, store *controldb.Store) e
 		}
 	}
 	if k.attempt > 0 && shown.ID != k.attempt { // an attempt that is not on this part of the list
-		if list, err = store.TargetAttempts(ctx, k.run, d.Target.StepID, k.target, k.attempt+1, 1); err != nil {
+		if list, err = executions.On(store).Attempts(ctx, k.run, d.Target.StepID, k.target, k.attempt+1, 1); err != nil {
 			return err
 		}
 		if len(list) == 1 && list[0].ID == k.attempt {
@@ -262,17 +263,17 @@ func (d *targetPage) readAttempts(ctx context.Context, store *controldb.Store) e
 	}
 	shown.Shown = true
 	d.Shown = shown
-	if d.Count, err = store.CountMessages(ctx, k.run, shown.ID); err != nil {
+	if d.Count, err = executions.On(store).CountMessages(ctx, k.run, shown.ID); err != nil {
 		return err
 	}
-	if d.Important, err = store.AttemptMessages(ctx, k.run, shown.ID, true, 0, messagesShown); err != nil {
+	if d.Important, err = executions.On(store).AttemptMessages(ctx, k.run, shown.ID, true, 0, messagesShown); err != nil {
 		return err
 	}
 	after := k.after
 	if after < 0 {
 		after = max(d.Count.Total-messagesShown, 0)
 	}
-	if d.Messages, err = store.AttemptMessages(ctx, k.run, shown.ID, k.important, after, messagesShown+1); err != nil {
+	if d.Messages, err = executions.On(store).AttemptMessages(ctx, k.run, shown.ID, k.important, after, messagesShown+1); err != nil {
 		return err
 	}
 	if len(d.Messages) > messagesShown {
@@ -283,7 +284,7 @@ func (d *targetPage) readAttempts(ctx context.Context, store *controldb.Store) e
 }
 
 func (d *targetPage) readWait(ctx context.Context, store *controldb.Store) error {
-	e, err := store.ExplainTarget(ctx, d.key.run, d.Target.StepID, d.key.target)
+	e, err := executions.On(store).ExplainTarget(ctx, d.key.run, d.Target.StepID, d.key.target)
 	if err != nil {
 		return err
 	}
@@ -530,10 +531,10 @@ type header struct{ Name, Value string }
 
 // attemptRow is an attempt with what came before it.
 type attemptRow struct {
-	controldb.Attempt
+	executions.Attempt
 	Now       time.Time
-	FromQueue time.Time          // when the list of targets was frozen
-	Previous  *controldb.Attempt // nil for the first one of the list
+	FromQueue time.Time           // when the list of targets was frozen
+	Previous  *executions.Attempt // nil for the first one of the list
 	Shown     bool
 }
 

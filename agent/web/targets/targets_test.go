@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/pagetest"
@@ -32,7 +33,7 @@ func render(t *testing.T, name string, data any) string {
 func aTarget() *targetPage {
 	run := uuid.New()
 	number, line, state := int32(2627), int32(2), int32(1)
-	first := controldb.Attempt{
+	first := executions.Attempt{
 		ID: 7, Number: 1, Start: now.Add(-time.Minute), End: now.Add(-50 * time.Second), Outcome: "Failed", Message: "Msg 2627, Level 14, State 1, Line 2: " + hostile,
 		ErrorNumber: &number, ErrorLine: &line, ErrorState: &state, Host: hostile,
 	}
@@ -42,22 +43,22 @@ func aTarget() *targetPage {
 	second.ElapsedMS = &slow
 	d := &targetPage{
 		head: head{
-			Run: controldb.Run{ID: run, JobName: hostile, JobVersion: 3, Lifecycle: jobs.Failed, Now: now},
+			Run: executions.Run{ID: run, JobName: hostile, JobVersion: 3, Lifecycle: jobs.Failed, Now: now},
 		},
-		Target: controldb.RunTarget{
+		Target: executions.RunTarget{
 			ID: run, StepID: 1, StepName: hostile, TargetID: uuid.New(), TargetType: "SqlDatabase", Server: hostile, Database: hostile, Lifecycle: jobs.Failed,
 			CreateTime: now.Add(-2 * time.Minute), StartTime: now.Add(-time.Minute), EndTime: now, Attempts: 2, LastMessage: hostile, ErrorNumber: &number, Pool: hostile,
 		},
 		Step:       controldb.JobStep{StepName: hostile, CommandType: "TSql", Command: "SELECT 1\n" + hostile + "\n$(secret.x)", Credential: hostile, TargetGroup: hostile},
 		Parameters: `{"a": "` + hostile + `"}`,
-		Peers:      &controldb.StepPeers{Total: 100, Failed: 1, Alike: 1},
-		Results: []controldb.TargetResult{
+		Peers:      &executions.StepPeers{Total: 100, Failed: 1, Alike: 1},
+		Results: []executions.TargetResult{
 			{Run: run, Lifecycle: jobs.Failed, JobVersion: 3}, {Run: uuid.New(), Lifecycle: jobs.Failed, JobVersion: 2}, {Run: uuid.New(), Lifecycle: jobs.Succeeded},
 		},
-		Count:    controldb.MessageCount{Total: 300, Important: 1},
-		Messages: []controldb.AttemptMessage{{Ordinal: 1, Message: targets.Message{Kind: targets.KindError, Number: 2627, Line: 2, Procedure: hostile, Text: hostile}}},
+		Count:    executions.MessageCount{Total: 300, Important: 1},
+		Messages: []executions.AttemptMessage{{Ordinal: 1, Message: targets.Message{Kind: targets.KindError, Number: 2627, Line: 2, Procedure: hostile, Text: hostile}}},
 	}
-	d.Steps = []controldb.RunTarget{d.Target, d.Target}
+	d.Steps = []executions.RunTarget{d.Target, d.Target}
 	d.Attempts = []attemptRow{{Attempt: first, Now: now}, {Attempt: second, Now: now, Previous: &first, Shown: true}}
 	d.Shown = &d.Attempts[1]
 	return d
@@ -84,7 +85,7 @@ func TestTarget(t *testing.T) {
 	require.Zero(t, d.FailingLine(), "the script has no such line")
 
 	d.Step.CommandType = "Http"
-	d.Important = []controldb.AttemptMessage{
+	d.Important = []executions.AttemptMessage{
 		{Message: targets.Message{Kind: targets.KindResponse, Number: 500, Text: "HTTP/1.1 500 Oops\nContent-Type: text/html\nX-" + hostile + ": " + hostile}},
 		{Message: targets.Message{Kind: targets.KindBody, Text: hostile}},
 	}
@@ -96,11 +97,11 @@ func TestTarget(t *testing.T) {
 // TestJudgement checks when the other targets, and earlier runs, point at a cause.
 func TestJudgement(t *testing.T) {
 	d := aTarget()
-	d.Peers = &controldb.StepPeers{Total: 100, Failed: 80, Alike: 80, Active: 20}
+	d.Peers = &executions.StepPeers{Total: 100, Failed: 80, Alike: 80, Active: 20}
 	j := d.Judgement()
 	require.Contains(t, j.Verdict, "Look at the script")
 	require.Contains(t, j.Facts[0], "Of 80 ended targets of this step, 80 failed, 80 of them with error 2627.")
-	d.Peers = &controldb.StepPeers{Total: 2, Failed: 1, Alike: 1}
+	d.Peers = &executions.StepPeers{Total: 2, Failed: 1, Alike: 1}
 	require.Empty(t, d.Judgement().Verdict, "too few targets")
 	d.Results = d.Results[:1]
 	require.Contains(t, strings.Join(d.Judgement().Facts, " "), "No earlier run")
@@ -111,13 +112,13 @@ func TestJudgement(t *testing.T) {
 // TestBlocks: each block has one element whose id is its name.
 func TestBlocks(t *testing.T) {
 	d := aTarget()
-	tree := &treePage{head: d.head, Steps: []treeStep{{JobStep: d.Step, Total: 7, Groups: []treeGroup{{State: jobs.Failed, Total: 7, Unknown: 2, First: []controldb.RunTarget{d.Target}}},
-		Waits: []treeWait{{Title: "Waits", Total: 3, Waits: []controldb.Wait{{Server: hostile, Text: hostile}}}}}}}
+	tree := &treePage{head: d.head, Steps: []treeStep{{JobStep: d.Step, Total: 7, Groups: []treeGroup{{State: jobs.Failed, Total: 7, Unknown: 2, First: []executions.RunTarget{d.Target}}},
+		Waits: []treeWait{{Title: "Waits", Total: 3, Waits: []executions.Wait{{Server: hostile, Text: hostile}}}}}}}
 	line := &timelinePage{
-		head: d.head, Steps: []controldb.RunStep{{StepID: 1, Name: hostile, ID: 1, Lifecycle: jobs.Failed, CreateTime: now.Add(-time.Minute)}},
-		Slowest: []controldb.RunTarget{d.Target}, Waits: []controldb.RunTarget{d.Target}, Summary: controldb.DurationSummary{Targets: 5, P50MS: 3, P99MS: 70000},
-		Buckets: []controldb.DurationBucket{{Index: 3, Total: 4}, {Index: 44, Total: 1, Failed: 1}}, scale: scale{now.Add(-time.Minute), time.Minute},
-		attempts: map[attemptKey][]controldb.Attempt{{1, d.Target.TargetID}: {d.Attempts[0].Attempt, d.Attempts[1].Attempt}},
+		head: d.head, Steps: []executions.RunStep{{StepID: 1, Name: hostile, ID: 1, Lifecycle: jobs.Failed, CreateTime: now.Add(-time.Minute)}},
+		Slowest: []executions.RunTarget{d.Target}, Waits: []executions.RunTarget{d.Target}, Summary: executions.DurationSummary{Targets: 5, P50MS: 3, P99MS: 70000},
+		Buckets: []executions.DurationBucket{{Index: 3, Total: 4}, {Index: 44, Total: 1, Failed: 1}}, scale: scale{now.Add(-time.Minute), time.Minute},
+		attempts: map[attemptKey][]executions.Attempt{{1, d.Target.TargetID}: {d.Attempts[0].Attempt, d.Attempts[1].Attempt}},
 	}
 	for name, data := range map[string]any{
 		"target-verdict": d, "target-attempts": d, "target-messages": d, "tree-head": tree, "tree-steps": tree,
@@ -131,9 +132,9 @@ func TestBlocks(t *testing.T) {
 	}
 	render(t, "tree.html", tree)
 	render(t, "timeline.html", line)
-	render(t, "state.html", &statePage{head: d.head, Targets: []controldb.RunTarget{d.Target}, Next: "?x"})
-	render(t, "compare.html", &comparePage{head: d.head, Other: &d.head, Choices: []controldb.Run{d.Run}, Shown: controldb.NewlyFailing,
-		Steps: []controldb.ChangedStep{{StepName: hostile, Change: "Changed"}}, Targets: []controldb.ComparedTarget{{StepName: hostile, Server: hostile, Message: hostile}}})
+	render(t, "state.html", &statePage{head: d.head, Targets: []executions.RunTarget{d.Target}, Next: "?x"})
+	render(t, "compare.html", &comparePage{head: d.head, Other: &d.head, Choices: []executions.Run{d.Run}, Shown: executions.NewlyFailing,
+		Steps: []executions.ChangedStep{{StepName: hostile, Change: "Changed"}}, Targets: []executions.ComparedTarget{{StepName: hostile, Server: hostile, Message: hostile}}})
 }
 
 // TestTicks: an axis has few marks, in units that people use, whatever its length.

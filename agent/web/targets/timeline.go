@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // Bounds of the timeline.
@@ -29,12 +30,12 @@ type timelinePage struct {
 	head
 	// Step restricts the targets; 0 means all steps. Top is the number of targets.
 	Step, Top int
-	Steps     []controldb.RunStep // those that have begun
-	Slowest   []controldb.RunTarget
-	Waits     []controldb.RunTarget
-	Summary   controldb.DurationSummary
-	Buckets   []controldb.DurationBucket
-	attempts  map[attemptKey][]controldb.Attempt
+	Steps     []executions.RunStep // those that have begun
+	Slowest   []executions.RunTarget
+	Waits     []executions.RunTarget
+	Summary   executions.DurationSummary
+	Buckets   []executions.DurationBucket
+	attempts  map[attemptKey][]executions.Attempt
 	scale     scale
 }
 
@@ -97,30 +98,30 @@ func readTimeline(ctx context.Context, store *controldb.Store, run uuid.UUID, st
 	if err != nil {
 		return nil, err
 	}
-	d := &timelinePage{head: h, Step: step, Top: top, attempts: map[attemptKey][]controldb.Attempt{}}
+	d := &timelinePage{head: h, Step: step, Top: top, attempts: map[attemptKey][]executions.Attempt{}}
 	for _, s := range h.Run.Steps {
 		if s.Begun() {
 			d.Steps = append(d.Steps, s)
 		}
 	}
-	of := controldb.RunTargetFilter{Order: controldb.Slowest, Limit: top}
+	of := executions.RunTargetFilter{Order: executions.Slowest, Limit: top}
 	if step > 0 {
 		of.Steps = []int{step}
 	}
-	if d.Slowest, err = store.RunTargets(ctx, run, of); err != nil {
+	if d.Slowest, err = executions.On(store).Targets(ctx, run, of); err != nil {
 		return nil, err
 	}
-	of.Order, of.Limit = controldb.LongestWait, waitsShown
-	if d.Waits, err = store.RunTargets(ctx, run, of); err != nil {
+	of.Order, of.Limit = executions.LongestWait, waitsShown
+	if d.Waits, err = executions.On(store).Targets(ctx, run, of); err != nil {
 		return nil, err
 	}
-	if d.Summary, err = store.RunDurations(ctx, run, step); err != nil {
+	if d.Summary, err = executions.On(store).Durations(ctx, run, step); err != nil {
 		return nil, err
 	}
-	if d.Buckets, err = store.RunHistogram(ctx, run, step); err != nil {
+	if d.Buckets, err = executions.On(store).Histogram(ctx, run, step); err != nil {
 		return nil, err
 	}
-	list, err := store.SlowestAttempts(ctx, run, step, top, attemptsDrawn)
+	list, err := executions.On(store).SlowestAttempts(ctx, run, step, top, attemptsDrawn)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (d *timelinePage) Began() time.Time { return d.scale.start }
 func (d *timelinePage) Span() time.Duration { return d.scale.span }
 
 // StepLane draws a step from its beginning to its end.
-func (d *timelinePage) StepLane(s controldb.RunStep) template.HTML {
+func (d *timelinePage) StepLane(s executions.RunStep) template.HTML {
 	end := s.EndTime
 	if end.IsZero() {
 		end = d.end()
@@ -168,7 +169,7 @@ func (d *timelinePage) StepLane(s controldb.RunStep) template.HTML {
 }
 
 // StepTook is the duration of a step until its end, or until now.
-func (d *timelinePage) StepTook(s controldb.RunStep) time.Duration {
+func (d *timelinePage) StepTook(s executions.RunStep) time.Duration {
 	end := s.EndTime
 	if end.IsZero() {
 		end = d.Now()
@@ -177,7 +178,7 @@ func (d *timelinePage) StepTook(s controldb.RunStep) time.Duration {
 }
 
 // Lane draws the attempts on a target, and the waits before and between them.
-func (d *timelinePage) Lane(t controldb.RunTarget) template.HTML {
+func (d *timelinePage) Lane(t executions.RunTarget) template.HTML {
 	from := t.CreateTime
 	var bars []bar
 	for _, a := range d.attempts[attemptKey{t.StepID, t.TargetID}] {
@@ -206,10 +207,10 @@ func (d *timelinePage) Lane(t controldb.RunTarget) template.HTML {
 }
 
 // Took is the duration of a target until its end, or until now.
-func (d *timelinePage) Took(t controldb.RunTarget) time.Duration { return t.Duration(d.Now()) }
+func (d *timelinePage) Took(t executions.RunTarget) time.Duration { return t.Duration(d.Now()) }
 
 // QueueWait is the time from the list of targets to the first attempt, or to now.
-func (d *timelinePage) QueueWait(t controldb.RunTarget) time.Duration {
+func (d *timelinePage) QueueWait(t executions.RunTarget) time.Duration {
 	end := t.StartTime
 	if end.IsZero() {
 		end = d.Now()
@@ -233,7 +234,7 @@ func (d *timelinePage) MoreTop() int {
 	return min(d.Top*4, slowestMost)
 }
 
-// bucketBounds returns the durations of a bucket of RunHistogram.
+// bucketBounds returns the durations of a bucket of Histogram.
 func bucketBounds(index int) (from, to time.Duration) {
 	at := func(i int) time.Duration {
 		return time.Duration((math.Exp(float64(i)/4) - 1) * float64(time.Millisecond))

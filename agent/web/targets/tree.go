@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -28,20 +29,20 @@ const (
 // treePage is the data of the tree of a run.
 type treePage struct {
 	head
-	Explanation controldb.Explanation
+	Explanation executions.Explanation
 	Steps       []treeStep
 	// Dependencies is true if a step has other predecessors than the one before it.
 	Dependencies bool
-	Rerun        []controldb.Run // reruns of this run
-	Ancestors    []uuid.UUID     // the runs that it repeats, the first one first
-	Backfill     []controldb.Run
+	Rerun        []executions.Run // reruns of this run
+	Ancestors    []uuid.UUID      // the runs that it repeats, the first one first
+	Backfill     []executions.Run
 }
 
 // treeStep is a step of the version of the run.
 type treeStep struct {
 	controldb.JobStep
 	// Run is the step in the run; nil if its turn has not come.
-	Run    *controldb.RunStep
+	Run    *executions.RunStep
 	Groups []treeGroup
 	Total  int
 	Waits  []treeWait
@@ -52,7 +53,7 @@ type treeGroup struct {
 	State   jobs.Lifecycle
 	Total   int
 	Unknown int
-	First   []controldb.RunTarget
+	First   []executions.RunTarget
 }
 
 // Rest is the number of targets that are not among the first.
@@ -68,7 +69,7 @@ type treeWait struct {
 	Title string
 	Total int // 0: the step
 	Text  string
-	Waits []controldb.Wait // of targets
+	Waits []executions.Wait // of targets
 }
 
 // showTree handles the tree of a run, and the list of the targets of one state.
@@ -113,12 +114,12 @@ func openTree(id string) (live.Source, error) {
 // readTree reads the tree of a run: its targets are counted once and the first ones of each state
 // are read once, so it costs as much as the run has targets.
 func readTree(ctx context.Context, store *controldb.Store, run uuid.UUID) (*treePage, error) {
-	h, err := readHead(ctx, store, run, controldb.RunStates)
+	h, err := readHead(ctx, store, run, executions.States)
 	if err != nil {
 		return nil, err
 	}
 	d := &treePage{head: h}
-	if d.Explanation, err = store.ExplainExecution(ctx, run); err != nil {
+	if d.Explanation, err = executions.On(store).Explain(ctx, run); err != nil {
 		return nil, err
 	}
 	if err := d.readSteps(ctx, store); err != nil {
@@ -127,7 +128,7 @@ func readTree(ctx context.Context, store *controldb.Store, run uuid.UUID) (*tree
 	if err := d.readReruns(ctx, store); err != nil {
 		return nil, err
 	}
-	d.Backfill, err = store.BackfillRuns(ctx, h.Run, backfillRuns)
+	d.Backfill, err = executions.On(store).OfBackfill(ctx, h.Run, backfillRuns)
 	return d, err
 }
 
@@ -138,7 +139,7 @@ func (d *treePage) readSteps(ctx context.Context, store *controldb.Store) error 
 	if err != nil {
 		return err
 	}
-	first, err := store.FirstTargets(ctx, d.Run.ID, firstTargets)
+	first, err := executions.On(store).FirstTargets(ctx, d.Run.ID, firstTargets)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (d *treePage) readSteps(ctx context.Context, store *controldb.Store) error 
 }
 
 // addGroups adds the states of the step's targets.
-func (t *treeStep) addGroups(states []controldb.StateCount, first []controldb.RunTarget) {
+func (t *treeStep) addGroups(states []executions.StateCount, first []executions.RunTarget) {
 	for _, s := range states {
 		t.Total += s.Total
 		i := slices.IndexFunc(t.Groups, func(g treeGroup) bool { return g.State == s.Lifecycle })
@@ -184,7 +185,7 @@ func (t *treeStep) addGroups(states []controldb.StateCount, first []controldb.Ru
 }
 
 // addWaits adds what the step and its targets wait for.
-func (t *treeStep) addWaits(e controldb.Explanation) {
+func (t *treeStep) addWaits(e executions.Explanation) {
 	for _, w := range e.Waits {
 		if w.StepID != nil && *w.StepID == t.StepID && w.Server == "" && w.For != "Targets" {
 			t.Waits = append(t.Waits, treeWait{Title: waitTitle(w.For), Text: w.Text})
@@ -254,12 +255,12 @@ func join(a, b string) string {
 
 // readReruns reads the reruns of the run, and the runs that it repeats.
 func (d *treePage) readReruns(ctx context.Context, store *controldb.Store) (err error) {
-	if d.Rerun, err = store.RerunsOf(ctx, d.Run.ID); err != nil {
+	if d.Rerun, err = executions.On(store).RerunsOf(ctx, d.Run.ID); err != nil {
 		return err
 	}
 	for origin := d.Run.RerunOf; origin != uuid.Nil && len(d.Ancestors) < maxRerunHops; {
 		d.Ancestors = append(d.Ancestors, origin)
-		o, err := store.Run(ctx, origin)
+		o, err := executions.On(store).Get(ctx, origin)
 		if err != nil {
 			return err
 		}
@@ -270,7 +271,7 @@ func (d *treePage) readReruns(ctx context.Context, store *controldb.Store) (err 
 }
 
 // RunWait is what the run itself waits for; nil if its steps do.
-func (d *treePage) RunWait() *controldb.Wait {
+func (d *treePage) RunWait() *executions.Wait {
 	for i, w := range d.Explanation.Waits {
 		if w.StepID == nil {
 			return &d.Explanation.Waits[i]
@@ -319,7 +320,7 @@ type statePage struct {
 	head
 	StepID  int
 	State   jobs.Lifecycle
-	Targets []controldb.RunTarget
+	Targets []executions.RunTarget
 	Next    string
 }
 
@@ -330,13 +331,13 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 		return nil, err
 	}
 	d := &statePage{head: h, StepID: integer(r.Query("step"), 1, 1, 1<<30), State: state}
-	after := page.After[controldb.StepRunKey](r.Query("after"))
-	var next *controldb.StepRunKey
-	if d.Targets, next, err = controldb.ReadPage(after, pageOfState, func(p controldb.Page[controldb.StepRunKey]) ([]controldb.RunTarget, error) {
-		return r.Store.RunTargets(ctx, run, controldb.RunTargetFilter{
+	after := page.After[executions.StepRunKey](r.Query("after"))
+	var next *executions.StepRunKey
+	if d.Targets, next, err = controldb.ReadPage(after, pageOfState, func(p controldb.Page[executions.StepRunKey]) ([]executions.RunTarget, error) {
+		return executions.On(r.Store).Targets(ctx, run, executions.RunTargetFilter{
 			Steps: []int{d.StepID}, Lifecycles: []jobs.Lifecycle{state}, After: p.After, Limit: p.Top,
 		})
-	}, controldb.RunTarget.Key); err != nil {
+	}, executions.RunTarget.Key); err != nil {
 		return nil, err
 	}
 	if next != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -88,8 +88,8 @@ func (d *targetPage) past() (before, bad, lastGood int) {
 }
 
 // Strip returns the results of the target, the oldest first.
-func (d *targetPage) Strip() []controldb.TargetResult {
-	list := make([]controldb.TargetResult, 0, len(d.Results))
+func (d *targetPage) Strip() []executions.TargetResult {
+	list := make([]executions.TargetResult, 0, len(d.Results))
 	for i := len(d.Results) - 1; i >= 0; i-- {
 		if d.Results[i].Lifecycle != "" {
 			list = append(list, d.Results[i])

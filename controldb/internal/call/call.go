@@ -11,6 +11,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Call is a procedure call with named arguments. Parameters without an argument are not sent, so
@@ -46,6 +47,16 @@ func (c *Call) In(name string, value any) *Call {
 func Opt[T any](c *Call, name string, value *T) *Call {
 	if value != nil {
 		c.In(name, any(*value))
+	}
+	return c
+}
+
+// Given adds the fields that spec gives of an object.
+func Given[S, V any](c *Call, fields []model.Field[S, V], spec *S) *Call {
+	for i := range fields {
+		if v, ok := fields[i].Given(spec); ok {
+			c.In(fields[i].Name, v)
+		}
 	}
 	return c
 }

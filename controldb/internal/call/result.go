@@ -68,3 +68,7 @@ func ClaimText(claim uuid.UUID) string {
 // it (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-query). A sort that needs
 // more uses tempdb.
 const SmallGrant = "MAX_GRANT_PERCENT = 5"
+
+// NoMode is the condition that a run v of jobs.job_executions is no trial and no preflight, which
+// say nothing about what the job does.
+const NoMode = `NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = v.job_execution_id AND m.mode IS NOT NULL)`

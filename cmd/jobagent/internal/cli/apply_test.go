@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -156,7 +157,7 @@ func testRoundTrip(t *testing.T, f *fixture) {
 func testRetryErrors(t *testing.T, f *fixture) {
 	f.install(t, "retries")
 	store := f.open(t, "retries")
-	_, err := store.AddTargetGroup(t.Context(), "g")
+	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)

@@ -11,7 +11,8 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -51,9 +52,9 @@ func TestImportedCommandsRun(t *testing.T) {
 	} {
 		id, err := server.Store.StartJob(ctx, job, uuid.Nil)
 		require.NoError(t, err)
-		var rows []controldb.Execution
+		var rows []executions.Execution
 		require.Eventually(t, func() bool {
-			rows, err = server.Store.Executions(ctx, id)
+			rows, err = executions.On(server.Store).Rows(ctx, id)
 			return err == nil && len(rows) > 0 && rows[0].Lifecycle.Terminal()
 		}, 5*time.Second, 20*time.Millisecond, "%s: %+v", job, &rows)
 		require.Equal(t, want.lifecycle, rows[0].Lifecycle, job)
@@ -64,7 +65,7 @@ func TestImportedCommandsRun(t *testing.T) {
 		require.Contains(t, messages, want.message, job)
 	}
 	for job, enabled := range map[string]bool{"sqlcmd": true, "dump.sh": false, "pod": false, "run.sh": false} {
-		list, err := server.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, NamedOnly: true})
+		list, err := timetable.On(server.Store).List(ctx, timetable.Filter{JobName: job, NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, enabled, list[0].Enabled, job)

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 // quartzDDL creates the tables that are read, with the columns of Quartz.NET for SQL Server.
@@ -94,7 +94,7 @@ func TestImportQuartz(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	require.Empty(t, runScript(t, control, script))
 	require.Len(t, runScript(t, control, script), 2, "both jobs exist")
-	list, err := server.Store.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
+	list, err := timetable.On(server.Store).List(ctx, timetable.Filter{NamedOnly: true})
 	require.NoError(t, err)
 	var got []string
 	for _, s := range list {

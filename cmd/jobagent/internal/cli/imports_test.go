@@ -24,6 +24,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 // agentTablesDDL creates the tables of SQL Server Agent that are read, with their documented
@@ -168,11 +170,11 @@ func TestImportedScriptsRun(t *testing.T) {
 	require.Equal(t, 3, steps[0].RetryAttempts)
 	require.Equal(t, 120, steps[0].InitialRetryInterval)
 	require.Equal(t, `{"entry":"nightly-index-copy"}`, steps[1].Command)
-	members, err := server.Store.TargetGroupMembers(ctx, steps[0].TargetGroup)
+	members, err := targetgroups.On(server.Store).Members(ctx, steps[0].TargetGroup)
 	require.NoError(t, err)
 	require.Equal(t, server.ServerName(), members[0].Server)
 	require.Equal(t, "Sales", members[0].Database)
-	named, err := server.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: "nightly 'index'", NamedOnly: true})
+	named, err := timetable.On(server.Store).List(ctx, timetable.Filter{JobName: "nightly 'index'", NamedOnly: true})
 	require.NoError(t, err)
 	require.Len(t, named, 6)
 	for _, s := range named {
@@ -180,7 +182,7 @@ func TestImportedScriptsRun(t *testing.T) {
 		require.False(t, s.Enabled, "a step is left to write")
 		require.Equal(t, "none", s.CatchUp)
 	}
-	off, err := server.Store.Schedules(ctx, controldb.ScheduleFilter{JobName: "switched off", NamedOnly: true})
+	off, err := timetable.On(server.Store).List(ctx, timetable.Filter{JobName: "switched off", NamedOnly: true})
 	require.NoError(t, err)
 	require.Len(t, off, 1)
 	for _, s := range off {
@@ -273,11 +275,11 @@ func TestImportedSchedulesAreValidated(t *testing.T) {
 		require.Empty(t, runScript(t, control, stdout.String()))
 	}
 	startAgent(t, server)
-	var list []controldb.Schedule
+	var list []timetable.Schedule
 	var err error
 	require.Eventually(t, func() bool {
-		list, err = server.Store.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
-		return err == nil && !slices.ContainsFunc(list, func(s controldb.Schedule) bool { return s.ValidatedTime.IsZero() })
+		list, err = timetable.On(server.Store).List(ctx, timetable.Filter{NamedOnly: true})
+		return err == nil && !slices.ContainsFunc(list, func(s timetable.Schedule) bool { return s.ValidatedTime.IsZero() })
 	}, 20*time.Second, 50*time.Millisecond)
 
 	completed := map[string]bool{"counted out": true, "ended": true, "once done": true, "completed": true}
@@ -304,7 +306,7 @@ func TestImportedSchedulesAreValidated(t *testing.T) {
 
 func countSchedules(t *testing.T, store *controldb.Store) int {
 	t.Helper()
-	list, err := store.Schedules(t.Context(), controldb.ScheduleFilter{NamedOnly: true})
+	list, err := timetable.On(store).List(t.Context(), timetable.Filter{NamedOnly: true})
 	require.NoError(t, err)
 	return len(list)
 }

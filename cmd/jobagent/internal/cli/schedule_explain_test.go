@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 // explainJSON runs jobagent schedule explain.
@@ -44,7 +45,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	require.NoError(t, err)
 	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *",
 		"over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
-		_, err := store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron6"), Spec: new(spec)})
+		_, err := timetable.On(store).Add(ctx, timetable.Spec{JobName: "j", Name: name, Kind: new("cron6"), Spec: new(spec)})
 		require.NoError(t, err)
 	}
 
@@ -89,9 +90,9 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 
 	// The skipped instants of a backfill are shown, but do not explain why the schedule itself did
 	// not run.
-	_, err = store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "yearly", Kind: new("cron5"), Spec: new("0 0 1 1 *")})
+	_, err = timetable.On(store).Add(ctx, timetable.Spec{JobName: "j", Name: "yearly", Kind: new("cron5"), Spec: new("0 0 1 1 *")})
 	require.NoError(t, err)
-	_, err = store.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "yearly",
+	_, err = timetable.On(store).Backfill(ctx, timetable.BackfillRequest{JobName: "j", Name: "yearly",
 		From: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -109,9 +110,9 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	require.Contains(t, strings.Join(e.Obstacles, "\n"), "no further instant is due")
 
 	// All obstacles are listed, not only the first.
-	require.NoError(t, store.PauseSchedule(ctx, "j", "often", true, "quiet"))
-	require.NoError(t, store.EnableSchedule(ctx, "j", "often", false))
-	require.NoError(t, store.PauseSchedule(ctx, "j", "faulty", true, ""))
+	require.NoError(t, timetable.On(store).Pause(ctx, "j", "often", true, "quiet"))
+	require.NoError(t, timetable.On(store).Enable(ctx, "j", "often", false))
+	require.NoError(t, timetable.On(store).Pause(ctx, "j", "faulty", true, ""))
 	text = strings.Join(explainJSON(t, dsn, "j", "often").Obstacles, "\n")
 	require.Contains(t, text, "quiet; to resume it, use jobagent schedule resume")
 	require.Contains(t, text, "it is also disabled; to enable it, use jobagent schedule enable")
@@ -185,7 +186,7 @@ func TestScheduleAddListsErrorsOfCalendar(t *testing.T) {
 	server := clitest.Server(t)
 	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	require.NoError(t, server.Store.AddCalendar(ctx, "holidays", `{"dates": 7}`))
+	require.NoError(t, timetable.On(server.Store).AddCalendar(ctx, "holidays", `{"dates": 7}`))
 	var stdout, stderr bytes.Buffer
 	code := cli.Run(ctx, []string{"schedule", "add", "j", "s", "--kind", "cron5", "--spec", "-", "--overlap", "bufferon",
 		"--dsn", server.DSN(embedded.ControlDatabase)},

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -135,7 +136,7 @@ EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]'
 	}
 	require.Equal(t, declared(server.Store), declared(second))
 	require.Contains(t, declared(second), `"n"`)
-	schedules, err := second.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
+	schedules, err := timetable.On(second).List(ctx, timetable.Filter{NamedOnly: true})
 	require.NoError(t, err)
 	require.Len(t, schedules, 3)
 	require.True(t, schedules[2].Paused)

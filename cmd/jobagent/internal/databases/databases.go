@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -150,7 +151,7 @@ func (c *Choice) Find(ctx context.Context, app *connect.App, write bool) (server
 	if err != nil {
 		return fail(err)
 	}
-	if list, err = resolve(ctx, app, mssql.NewResolver(servers, control).WithTags(store.TaggedTargets), members); err != nil {
+	if list, err = resolve(ctx, app, mssql.NewResolver(servers, control).WithTags(targetgroups.On(store).TaggedTargets), members); err != nil {
 		return fail(err)
 	}
 	return servers, list, done, nil

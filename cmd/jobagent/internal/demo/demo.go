@@ -25,7 +25,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -227,7 +227,7 @@ var severity = map[jobs.Lifecycle]int{jobs.Succeeded: 1, jobs.Skipped: 2, jobs.C
 	jobs.Failed: 5}
 
 // summarize counts the databases by their worst lifecycle.
-func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
+func summarize(id uuid.UUID, rows []executions.Execution) output.DemoRun {
 	r := output.DemoRun{ID: id, Lifecycle: rows[0].Lifecycle}
 	worst := map[string]jobs.Lifecycle{}
 	for _, e := range rows {
@@ -258,7 +258,7 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 }
 
 // showDemo prints the results of the demo.
-func showDemo(ctx context.Context, p *output.Printer, server *embedded.Server, rows []controldb.Execution,
+func showDemo(ctx context.Context, p *output.Printer, server *embedded.Server, rows []executions.Execution,
 	result output.DemoRun, elapsed time.Duration) error {
 	p.Progress("\nThe run in jobs.job_executions:\n")
 	tree := runs.NewTree(p)

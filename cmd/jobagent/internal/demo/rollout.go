@@ -13,7 +13,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -163,12 +165,12 @@ func (s *rolloutShow) play(ctx context.Context) (first, undo uuid.UUID, err erro
 // define creates the target group, the two jobs and the plan.
 func (s *rolloutShow) define(ctx context.Context) error {
 	store, server := s.server.Store, s.server.ServerName()
-	if _, err := store.AddTargetGroup(ctx, groupName); err != nil {
+	if _, err := targetgroups.On(store).Add(ctx, groupName); err != nil {
 		return err
 	}
 	for n := 1; n <= rolloutTenants; n++ { // in this order, which is that of the waves
 		m := targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: server, Database: tenantName(n)}
-		if _, err := store.AddTargetGroupMember(ctx, groupName, m); err != nil {
+		if _, err := targetgroups.On(store).AddMember(ctx, groupName, m); err != nil {
 			return err
 		}
 	}
@@ -193,7 +195,7 @@ func (s *rolloutShow) follow(ctx context.Context, id uuid.UUID, until rollouts.S
 	defer tick.Stop()
 	last := ""
 	for {
-		all, err := rollouts.On(s.server.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[controldb.RunKey]{Top: 2})
+		all, err := rollouts.On(s.server.Store).Rollouts(ctx, rollouts.Filter{}, controldb.Page[executions.Key]{Top: 2})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -102,7 +103,7 @@ func makeTenant(ctx context.Context, server *embedded.Server, number int) error 
 // defineDemo creates the target group and the job.
 func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver) error {
 	store := server.Store
-	if _, err := store.AddTargetGroup(ctx, groupName); err != nil {
+	if _, err := targetgroups.On(store).Add(ctx, groupName); err != nil {
 		return err
 	}
 	for _, m := range []targets.Member{
@@ -111,7 +112,7 @@ func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver
 			Database: tenantName(excludedTenant)},
 		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.ServerName(), Database: reportDatabase},
 	} {
-		if _, err := store.AddTargetGroupMember(ctx, groupName, m); err != nil {
+		if _, err := targetgroups.On(store).AddMember(ctx, groupName, m); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -34,17 +36,17 @@ func AgentAlive(ctx context.Context, store *controldb.Store) (alive, known bool)
 }
 
 // Schedule reads a schedule by its name. It is an error if there is none.
-func Schedule(ctx context.Context, store *controldb.Store, job, name string) (controldb.Schedule, error) {
-	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, Name: &name})
+func Schedule(ctx context.Context, store *controldb.Store, job, name string) (timetable.Schedule, error) {
+	list, err := timetable.On(store).List(ctx, timetable.Filter{JobName: job, Name: &name})
 	if err != nil {
-		return controldb.Schedule{}, err
+		return timetable.Schedule{}, err
 	}
 	if len(list) == 0 {
 		if _, err := Job(ctx, store, job); err != nil {
-			return controldb.Schedule{}, err
+			return timetable.Schedule{}, err
 		}
 		f := controldb.NameFilter{Kind: controldb.NamesOfSchedules, Of: job}
-		return controldb.Schedule{}, missing(ctx, store, "schedule", name, f, "jobagent schedule list --job JOB shows its schedules")
+		return timetable.Schedule{}, missing(ctx, store, "schedule", name, f, "jobagent schedule list --job JOB shows its schedules")
 	}
 	return list[0], nil
 }
@@ -63,13 +65,13 @@ func Trigger(ctx context.Context, store *controldb.Store, job, name string) (tri
 }
 
 // Calendar reads a calendar by its name. It is an error if there is none.
-func Calendar(ctx context.Context, store *controldb.Store, name string) (controldb.Calendar, error) {
-	list, err := store.Calendars(ctx, name)
+func Calendar(ctx context.Context, store *controldb.Store, name string) (timetable.Calendar, error) {
+	list, err := timetable.On(store).Calendars(ctx, name)
 	if err != nil {
-		return controldb.Calendar{}, err
+		return timetable.Calendar{}, err
 	}
 	if len(list) == 0 {
-		return controldb.Calendar{}, missing(ctx, store, "calendar", name, controldb.NameFilter{Kind: controldb.NamesOfCalendars}, "jobagent calendar list shows all calendars")
+		return timetable.Calendar{}, missing(ctx, store, "calendar", name, controldb.NameFilter{Kind: controldb.NamesOfCalendars}, "jobagent calendar list shows all calendars")
 	}
 	return list[0], nil
 }
@@ -79,7 +81,7 @@ var ownZone = regexp.MustCompile(`"timeZone"|TZID=`)
 
 // GivenZone returns the time zone that was given beside a schedule's definition. The row has the
 // zone that the agent found, which may be the definition's own.
-func GivenZone(s controldb.Schedule) string {
+func GivenZone(s timetable.Schedule) string {
 	if ownZone.MatchString(s.Spec) || strings.HasPrefix(s.TimeZone, "+") || strings.HasPrefix(s.TimeZone, "-") {
 		return ""
 	}
@@ -89,14 +91,14 @@ func GivenZone(s controldb.Schedule) string {
 // Members reads the members of a target group, and those of the groups that are members. It is an
 // error if there is no such group.
 func Members(ctx context.Context, store *controldb.Store, group string) ([]targets.Member, error) {
-	groups, err := store.TargetGroups(ctx, group)
+	groups, err := targetgroups.On(store).List(ctx, group)
 	if err != nil {
 		return nil, err
 	}
 	if len(groups) == 0 {
 		return nil, missing(ctx, store, "target group", group, controldb.NameFilter{Kind: controldb.NamesOfTargetGroups}, "jobagent target-group list shows all groups")
 	}
-	return store.ResolvableMembers(ctx, group)
+	return targetgroups.On(store).ResolvableMembers(ctx, group)
 }
 
 // OwnSchedule returns an error if nobody has defined the schedule of a job's own definition:

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // Seen calls each for the databases that runs have had, in the order of their names, until it
 // returns false. A database that has only tags or a pause is left out. The filter f chooses the
 // databases; Seen sets its Top and After. Seen returns errors of the control database.
-func Seen(ctx context.Context, store *controldb.Store, f controldb.KnownTargetFilter, each func(controldb.KnownTarget) bool) error {
-	f.Top = controldb.MaxKnownTargets
+func Seen(ctx context.Context, store *controldb.Store, f targetgroups.KnownTargetFilter, each func(targetgroups.KnownTarget) bool) error {
+	f.Top = targetgroups.MaxKnownTargets
 	for {
-		page, err := store.KnownTargets(ctx, f)
+		page, err := targetgroups.On(store).KnownTargets(ctx, f)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -29,7 +31,7 @@ func StartTargets(ctx context.Context, store *controldb.Store, job string, names
 // RunTargets finds the databases to which a rerun is limited, among those of the run.
 func RunTargets(ctx context.Context, store *controldb.Store, run uuid.UUID, names []string) ([]targets.Target, error) {
 	return choose(names, false, func() ([]targets.Target, error) {
-		rows, err := store.RunTargets(ctx, run, controldb.RunTargetFilter{Message: 1})
+		rows, err := executions.On(store).Targets(ctx, run, executions.RunTargetFilter{Message: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +60,7 @@ func knownTargets(ctx context.Context, store *controldb.Store, job string) ([]ta
 			continue
 		}
 		seen[s.TargetGroup] = true
-		members, err := store.TargetGroupMembers(ctx, s.TargetGroup)
+		members, err := targetgroups.On(store).Members(ctx, s.TargetGroup)
 		if err != nil {
 			return nil, err
 		}
@@ -87,9 +89,9 @@ func knownTargets(ctx context.Context, store *controldb.Store, job string) ([]ta
 // outcomeTargets reads the databases of a group as a run resolved it last, or, of the empty name,
 // all that a run had.
 func outcomeTargets(ctx context.Context, store *controldb.Store, group string) (list []targets.Target, err error) {
-	f := controldb.TargetFilter{Group: group, Top: pageOfTargets}
+	f := executions.TargetFilter{Group: group, Top: pageOfTargets}
 	for {
-		o, err := store.TargetOutcomes(ctx, f)
+		o, err := executions.On(store).TargetOutcomes(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +103,7 @@ func outcomeTargets(ctx context.Context, store *controldb.Store, group string) (
 		if o.NextServer == "" {
 			return list, nil
 		}
-		f.After = controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
+		f.After = executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
 	}
 }
 

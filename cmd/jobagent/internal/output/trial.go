@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -41,7 +41,7 @@ func (t TrialTarget) remark() string {
 			return ""
 		}
 	}
-	return controldb.Remark(jobs.Lifecycle(t.Lifecycle), t.Message)
+	return executions.Remark(jobs.Lifecycle(t.Lifecycle), t.Message)
 }
 
 // TrialBatch is what a trial reports of a batch of a script.

@@ -14,6 +14,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -32,7 +34,7 @@ const BackfillWaitHelp = `With --wait, the command waits for the end of all runs
 func WatchBackfill(ctx context.Context, p *output.Printer, store *controldb.Store, id controldb.BackfillID, most int, w Wait) error {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	b := &backfill{follower: follower{store: store, screen: newScreen(ctx, p)}, store: store, id: id, most: most}
+	b := &backfill{follower: follower{store: executions.On(store), screen: newScreen(ctx, p)}, store: timetable.On(store), id: id, most: most}
 	err := b.wait(waiting, b.read)
 	switch {
 	case err != nil && waiting.Err() != nil:
@@ -50,7 +52,7 @@ func WatchBackfill(ctx context.Context, p *output.Printer, store *controldb.Stor
 	}
 	idle := 0
 	if !w.AllowSkipped {
-		if idle, err = store.BackfillRunsWithoutTarget(ctx, id); err != nil {
+		if idle, err = timetable.On(store).BackfillRunsWithoutTarget(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -68,9 +70,9 @@ func quoted(args ...string) string {
 	return strings.Join(list, " ")
 }
 
-// backfillReader reads backfills; a [controldb.Store] is one.
+// backfillReader reads backfills; a [timetable.Store] is one.
 type backfillReader interface {
-	BackfillWatch(ctx context.Context, id controldb.BackfillID) (controldb.BackfillWatch, error)
+	BackfillWatch(ctx context.Context, id controldb.BackfillID) (timetable.BackfillWatch, error)
 }
 
 // backfill follows a backfill. It shows the numbers of its runs, and the active run of the earliest

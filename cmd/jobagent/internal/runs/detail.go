@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -16,7 +16,7 @@ import (
 // Detail is the state of a run, with its failures by message.
 type Detail struct {
 	ID       uuid.UUID
-	Run      controldb.Run
+	Run      executions.Run
 	Failures []FailureGroup
 	// Retries are the last errors of what waits for another attempt.
 	Retries []FailureGroup
@@ -37,24 +37,24 @@ type FailureGroup struct {
 // groupedFailures is the number of failed targets of a run that are grouped.
 const groupedFailures = 500
 
-// DetailReader reads runs; a [controldb.Store] is one. The answer of a call does not grow with the
-// number of targets.
+// DetailReader reads runs; an [executions.Store] is one. The answer of a call does not grow with
+// the number of targets.
 type DetailReader interface {
-	Run(ctx context.Context, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error)
-	RunTargets(ctx context.Context, run uuid.UUID, f controldb.RunTargetFilter) ([]controldb.RunTarget, error)
+	Get(ctx context.Context, id uuid.UUID, parts ...executions.Part) (executions.Run, error)
+	Targets(ctx context.Context, run uuid.UUID, f executions.RunTargetFilter) ([]executions.RunTarget, error)
 }
 
 // failedTargets are the first targets of a run in some states, with the beginnings of their
 // messages.
-func failedTargets(ctx context.Context, store DetailReader, id uuid.UUID, states ...jobs.Lifecycle) ([]controldb.RunTarget, error) {
-	return store.RunTargets(ctx, id, controldb.RunTargetFilter{Lifecycles: states, Message: 400, Limit: groupedFailures})
+func failedTargets(ctx context.Context, store DetailReader, id uuid.UUID, states ...jobs.Lifecycle) ([]executions.RunTarget, error) {
+	return store.Targets(ctx, id, executions.RunTargetFilter{Lifecycles: states, Message: 400, Limit: groupedFailures})
 }
 
 // ReadDetail reads the state of a run with one call. A second one reads its failures if their
 // number is not that of before, which may be nil, and a third one what waits for a retry if that
 // has changed.
 func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *Detail) (*Detail, error) {
-	run, err := store.Run(ctx, id, controldb.RunStates)
+	run, err := store.Get(ctx, id, executions.States)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (d *Detail) readRetries(ctx context.Context, store DetailReader, before *De
 }
 
 // groupFailures puts the same message of a step together, the most frequent first.
-func groupFailures(failed []controldb.RunTarget) []FailureGroup {
+func groupFailures(failed []executions.RunTarget) []FailureGroup {
 	type key struct {
 		step    int
 		message string
@@ -189,7 +189,7 @@ func (d *Detail) pace() (rate float64, left time.Duration) {
 
 // stepState returns the state that a step shows: that of its targets while they all wait for a
 // retry.
-func stepState(s controldb.RunStep, c jobs.Counts) jobs.Lifecycle {
+func stepState(s executions.RunStep, c jobs.Counts) jobs.Lifecycle {
 	if s.EndTime.IsZero() && c.Retrying > 0 && c.Running+c.Waiting+c.Callback == 0 {
 		return jobs.WaitingForRetry
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -13,7 +13,7 @@ import (
 // GroupErrors groups the targets that did not succeed by step and message, and sorts the groups of
 // a step by their size. It removes the names of server and database from the message, so that the
 // same error on many targets is one group; the error of a single target stays whole.
-func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
+func GroupErrors(rows []executions.Execution) []output.ErrorGroup {
 	type key struct {
 		step           int
 		state, message string

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 	readLimit = 20 * time.Second
 )
 
-// reader reads runs; a [controldb.Store] is one.
+// reader reads runs; an [executions.Store] is one.
 type reader interface {
 	DetailReader
 	executionReader
@@ -31,8 +32,8 @@ type reader interface {
 
 // Follow waits for the end of a run and returns its rows, the run itself first. It shows the
 // progress on stderr: on a terminal in a picture, else in plain lines, now and then.
-func Follow(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	f := &follower{store: store, screen: newScreen(ctx, p)}
+func Follow(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID) ([]executions.Execution, error) {
+	f := &follower{store: executions.On(store), screen: newScreen(ctx, p)}
 	return f.follow(ctx, id)
 }
 
@@ -46,7 +47,7 @@ type follower struct {
 
 // follow implements Follow. It reads the rows of the targets, of which there may be thousands, only
 // once, after the end; until then one call per tick reads their numbers by step and state.
-func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
+func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]executions.Execution, error) {
 	err := f.wait(ctx, func(ctx context.Context, before news) (news, bool, error) { return readRun(ctx, f.store, id, before) })
 	if err != nil {
 		return nil, err
@@ -55,8 +56,8 @@ func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execut
 }
 
 // rows reads the rows of a run that has ended.
-func (f *follower) rows(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
-	var rows []controldb.Execution
+func (f *follower) rows(ctx context.Context, id uuid.UUID) ([]executions.Execution, error) {
+	var rows []executions.Execution
 	err := f.away.persist(ctx, func(ctx context.Context) error {
 		var err error
 		rows, err = Read(ctx, f.store, id)

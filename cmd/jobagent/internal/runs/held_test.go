@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -17,9 +17,9 @@ import (
 func TestHeldTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
-		d := &Detail{ReadAt: now, Run: controldb.Run{
+		d := &Detail{ReadAt: now, Run: executions.Run{
 			JobName: "j", Active: true, Lifecycle: jobs.WaitingForChildJobExecutions, CreateTime: now.Add(-time.Hour), Now: now, Held: 2,
-			Steps: []controldb.RunStep{{ID: 1, StepID: 1, StartTime: now.Add(-time.Hour), States: []controldb.StateCount{
+			Steps: []executions.RunStep{{ID: 1, StepID: 1, StartTime: now.Add(-time.Hour), States: []executions.StateCount{
 				{StepID: 1, Lifecycle: jobs.Succeeded, Total: 60}, {StepID: 1, Lifecycle: jobs.Created, Total: 2, Held: 2},
 			}}},
 		}}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -199,13 +199,13 @@ func RateText(rate float64) string {
 }
 
 // coming reports whether steps of a run have not begun.
-func coming(run controldb.Run) bool {
-	return slices.ContainsFunc(run.Steps, func(s controldb.RunStep) bool { return !s.Begun() })
+func coming(run executions.Run) bool {
+	return slices.ContainsFunc(run.Steps, func(s executions.RunStep) bool { return !s.Begun() })
 }
 
 // stepRow is a step in the picture: one that has begun, or one to come.
 type stepRow struct {
-	controldb.RunStep
+	executions.RunStep
 	counts jobs.Counts
 }
 

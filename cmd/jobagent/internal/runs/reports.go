@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -74,7 +75,7 @@ func watchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, 
 }
 
 // writePlans writes the documents of a batch into a directory, and returns the names of the files.
-func writePlans(dir string, m controldb.ExecutionMessage, b *targets.TrialBatch) (files []string, err error) {
+func writePlans(dir string, m executions.ExecutionMessage, b *targets.TrialBatch) (files []string, err error) {
 	for i, packed := range b.Plan.XML {
 		document, err := targets.UnpackPlan(packed)
 		if err != nil {
@@ -91,7 +92,7 @@ func writePlans(dir string, m controldb.ExecutionMessage, b *targets.TrialBatch)
 
 // planFile names the file of the nth document of a batch. The names of a server and a database are
 // cut and without what file systems refuse; a hash keeps apart those that become alike.
-func planFile(m controldb.ExecutionMessage, batch, n int) string {
+func planFile(m executions.ExecutionMessage, batch, n int) string {
 	hash := sha256.Sum256([]byte(m.Server + "\x00" + m.Database))
 	name := fmt.Sprintf("step%d_%s_%s_%x_batch%d", m.StepID, fileName(m.Server), fileName(m.Database), hash[:4], batch)
 	if n > 0 {
@@ -165,10 +166,10 @@ func WatchPreflight(ctx context.Context, p *output.Printer, store *controldb.Sto
 // waitForReports waits for the end of a run, and reads its rows and messages.
 func waitForReports(
 	ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait,
-) ([]controldb.Execution, []controldb.ExecutionMessage, error) {
+) ([]executions.Execution, []executions.ExecutionMessage, error) {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	f := &follower{store: store, screen: newScreen(waiting, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}
+	f := &follower{store: executions.On(store), screen: newScreen(waiting, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}
 	rows, err := f.follow(waiting, id)
 	if err != nil {
 		if waiting.Err() != nil {
@@ -176,7 +177,7 @@ func waitForReports(
 		}
 		return nil, nil, err
 	}
-	messages, err := store.ExecutionMessages(ctx, id)
+	messages, err := executions.On(store).Messages(ctx, id)
 	return rows, messages, err
 }
 
@@ -193,7 +194,7 @@ func ViewTriggerEvent(e triggers.Event) output.JobTriggerEvent {
 }
 
 // ViewMessage converts a message for -o json.
-func ViewMessage(m controldb.ExecutionMessage) output.Message {
+func ViewMessage(m executions.ExecutionMessage) output.Message {
 	return output.Message{
 		StepID: m.StepID, Server: m.Server, Database: m.Database, Attempt: m.Attempt, Ordinal: m.Ordinal, Kind: string(m.Message.Kind),
 		Number: m.Message.Number, Severity: m.Message.Severity, State: m.Message.State, Line: m.Message.Line,

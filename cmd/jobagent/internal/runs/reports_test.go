@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // TestPlanFile: each target and batch has a file of its own, with a name for every file system.
@@ -19,7 +19,7 @@ func TestPlanFile(t *testing.T) {
 		for _, database := range []string{"d", "a/b", "a\\b", "a:b", "x\x00", "../../etc", "D ", strings.Repeat("d", 128) + "1", strings.Repeat("d", 128) + "2"} {
 			for batch := 1; batch <= 2; batch++ {
 				for n := range 2 {
-					var m controldb.ExecutionMessage
+					var m executions.ExecutionMessage
 					m.StepID, m.Server, m.Database = 1, server, database
 					name := planFile(m, batch, n)
 					require.Regexp(t, safe, name)

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -285,10 +286,10 @@ func describeTargets(r output.Rollout) string {
 // succeed.
 func (w *watched) endRollout(ctx context.Context, p *output.Printer, store *controldb.Store) error {
 	var d output.RolloutDetail
-	var run controldb.Run
+	var run executions.Run
 	err := w.away.persist(ctx, func(ctx context.Context) (err error) {
 		if d, err = ReadRollout(ctx, w.rollouts, w.id); err == nil {
-			run, err = store.Run(ctx, w.id)
+			run, err = executions.On(store).Get(ctx, w.id)
 		}
 		return err
 	})

@@ -9,11 +9,11 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // View converts a row for -o json.
-func View(e controldb.Execution) output.Execution {
+func View(e executions.Execution) output.Execution {
 	return output.Execution{
 		ID: e.ID, JobName: e.JobName, JobID: e.JobID, JobVersion: e.JobVersion, StepID: e.StepID, Active: e.Active,
 		Lifecycle:  e.Lifecycle,
@@ -25,14 +25,14 @@ func View(e controldb.Execution) output.Execution {
 	}
 }
 
-// executionReader reads the rows of runs; a [controldb.Store] is one.
+// executionReader reads the rows of runs; an [executions.Store] is one.
 type executionReader interface {
-	Executions(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error)
+	Rows(ctx context.Context, id uuid.UUID) ([]executions.Execution, error)
 }
 
 // Read reads all rows of a run. It is an error if there is no such run.
-func Read(ctx context.Context, store executionReader, id uuid.UUID) ([]controldb.Execution, error) {
-	rows, err := store.Executions(ctx, id)
+func Read(ctx context.Context, store executionReader, id uuid.UUID) ([]executions.Execution, error) {
+	rows, err := store.Rows(ctx, id)
 	if err != nil {
 		return nil, err
 	}

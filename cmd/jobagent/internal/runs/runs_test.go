@@ -18,8 +18,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -37,23 +38,23 @@ type fakeReader struct {
 	progressRead, failuresRead, retriesRead, allRead int
 }
 
-// Run implements reader.
-func (f *fakeReader) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
+// Get implements reader.
+func (f *fakeReader) Get(context.Context, uuid.UUID, ...executions.Part) (executions.Run, error) {
 	f.progressRead++
 	if len(f.away) > 0 {
 		err := f.away[0]
 		f.away = f.away[1:]
-		return controldb.Run{}, err
+		return executions.Run{}, err
 	}
-	w := controldb.Run{JobName: "j", Lifecycle: jobs.Failed, Steps: []controldb.RunStep{{
-		StepID: 2, Name: "load", ID: 7, EndTime: f.end, States: []controldb.StateCount{{Lifecycle: jobs.Succeeded, Total: 4}, {Lifecycle: jobs.Failed, Total: 1}},
+	w := executions.Run{JobName: "j", Lifecycle: jobs.Failed, Steps: []executions.RunStep{{
+		StepID: 2, Name: "load", ID: 7, EndTime: f.end, States: []executions.StateCount{{Lifecycle: jobs.Succeeded, Total: 4}, {Lifecycle: jobs.Failed, Total: 1}},
 	}}}
 	if time.Now().Before(f.end) {
 		if !time.Now().Before(f.noAgentUntil) {
 			w.LiveAgents = 1
 		}
 		w.Active, w.Lifecycle = true, jobs.InProgress
-		w.Steps = []controldb.RunStep{{StepID: 2, Name: "load", ID: 7, States: []controldb.StateCount{
+		w.Steps = []executions.RunStep{{StepID: 2, Name: "load", ID: 7, States: []executions.StateCount{
 			{Lifecycle: jobs.Succeeded, Total: 1}, {Lifecycle: jobs.Failed, Total: 1},
 			{Lifecycle: jobs.InProgress, Total: 1}, {Lifecycle: jobs.WaitingForRetry, Total: 2},
 		}}}
@@ -61,20 +62,20 @@ func (f *fakeReader) Run(context.Context, uuid.UUID, ...controldb.RunPart) (cont
 	return w, nil
 }
 
-// RunTargets implements reader.
-func (f *fakeReader) RunTargets(_ context.Context, _ uuid.UUID, of controldb.RunTargetFilter) ([]controldb.RunTarget, error) {
+// Targets implements reader.
+func (f *fakeReader) Targets(_ context.Context, _ uuid.UUID, of executions.RunTargetFilter) ([]executions.RunTarget, error) {
 	if of.Lifecycles[0] == jobs.Failed {
 		f.failuresRead++
-		return []controldb.RunTarget{{StepID: 2, Server: "s", Database: "d", LastMessage: "it broke"}}, nil
+		return []executions.RunTarget{{StepID: 2, Server: "s", Database: "d", LastMessage: "it broke"}}, nil
 	}
 	f.retriesRead++
-	return []controldb.RunTarget{{StepID: 2, Server: "s", Database: "e", LastMessage: "e is busy"}, {StepID: 2, Server: "s", Database: "f", LastMessage: "f is busy"}}, nil
+	return []executions.RunTarget{{StepID: 2, Server: "s", Database: "e", LastMessage: "e is busy"}, {StepID: 2, Server: "s", Database: "f", LastMessage: "f is busy"}}, nil
 }
 
-// Executions implements reader.
-func (f *fakeReader) Executions(_ context.Context, id uuid.UUID) ([]controldb.Execution, error) {
+// Rows implements reader.
+func (f *fakeReader) Rows(_ context.Context, id uuid.UUID) ([]executions.Execution, error) {
 	f.allRead++
-	return []controldb.Execution{{ID: id}}, nil
+	return []executions.Execution{{ID: id}}, nil
 }
 
 // progressLine is the plain line of a fakeReader's run.
@@ -90,7 +91,7 @@ func TestFollowReadsTargetsOnce(t *testing.T) {
 		var show strings.Builder
 		rows, err := (&follower{store: r, screen: &plain{w: &show, shownAt: time.Now()}}).follow(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, []controldb.Execution{{ID: id}}, rows)
+		require.Equal(t, []executions.Execution{{ID: id}}, rows)
 		require.Equal(t, 1, r.allRead)
 		require.Equal(t, 1, r.failuresRead)
 		require.Equal(t, 1, r.retriesRead)
@@ -116,10 +117,10 @@ type hungReader struct {
 	release chan struct{}
 }
 
-// Run implements reader.
-func (h *hungReader) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
+// Get implements reader.
+func (h *hungReader) Get(context.Context, uuid.UUID, ...executions.Part) (executions.Run, error) {
 	<-h.release
-	return controldb.Run{}, dberror.ErrUnreachable
+	return executions.Run{}, dberror.ErrUnreachable
 }
 
 // Ctrl-C is obeyed at once, also while the control database hangs.
@@ -183,18 +184,18 @@ func TestFollowThroughAnOutage(t *testing.T) {
 // What an action brought back is printed with its lines, and a long body is cut.
 func TestPrintTreeOfActions(t *testing.T) {
 	step := 1
-	message := func(kind targets.MessageKind, text string) controldb.ExecutionMessage {
-		return controldb.ExecutionMessage{
+	message := func(kind targets.MessageKind, text string) executions.ExecutionMessage {
+		return executions.ExecutionMessage{
 			StepID: step, Server: "api.example.com", Attempt: 2, Message: targets.Message{Kind: kind, Text: text},
 		}
 	}
 	var b strings.Builder
 	tree := Tree{Paint: terminal.Painter{Plain: true}, Width: 100} // in a pipe nothing is cut
-	require.NoError(t, tree.Print(&b, []controldb.Execution{
+	require.NoError(t, tree.Print(&b, []executions.Execution{
 		{JobName: "j", JobVersion: 1, Lifecycle: jobs.Succeeded},
 		{StepID: &step, TargetType: "TargetGroup", Lifecycle: jobs.Succeeded},
 		{StepID: &step, TargetType: "Endpoint", Server: "api.example.com", Lifecycle: jobs.Succeeded, Attempts: 2},
-	}, []controldb.ExecutionMessage{
+	}, []executions.ExecutionMessage{
 		message(targets.KindResponse, "200 OK"), message(targets.KindBody, "{\r\n  \"n\": 1\r\n}\n"),
 		message(targets.KindErrorOutput, strings.Repeat("line\n", bodyLines+3)),
 	}))
@@ -209,20 +210,20 @@ func TestPrintTreeOfActions(t *testing.T) {
 }
 
 // treeRows is a run with 24 targets in its first step, of which some failed.
-func treeRows() []controldb.Execution {
+func treeRows() []executions.Execution {
 	one, two := 1, 2
-	rows := []controldb.Execution{
+	rows := []executions.Execution{
 		{JobName: "load the new prices of all tenants of the eastern region", JobVersion: 3, Lifecycle: jobs.Failed, LastMessage: "Step 1 ended with 21 of 24 targets succeeded."},
 		{StepID: &one, TargetType: "TargetGroup", TargetGroup: "tenants", Lifecycle: jobs.Failed},
 	}
 	for n := 1; n <= 24; n++ {
-		e := controldb.Execution{StepID: &one, TargetType: "SqlDatabase", Server: "east.example.com", Database: fmt.Sprintf("Tenant%04d", n), Lifecycle: jobs.Succeeded, Attempts: 1}
+		e := executions.Execution{StepID: &one, TargetType: "SqlDatabase", Server: "east.example.com", Database: fmt.Sprintf("Tenant%04d", n), Lifecycle: jobs.Succeeded, Attempts: 1}
 		if n%10 == 4 {
 			e.Lifecycle, e.Attempts, e.LastMessage = jobs.Failed, 3, "Msg 245, Level 16, State 1, Line 2: Conversion failed when converting the nvarchar value 'n/a' to data type int."
 		}
 		rows = append(rows, e)
 	}
-	return append(rows, controldb.Execution{StepID: &two, TargetType: "TargetGroup", TargetGroup: "tenants", Lifecycle: jobs.Succeeded})
+	return append(rows, executions.Execution{StepID: &two, TargetType: "TargetGroup", TargetGroup: "tenants", Lifecycle: jobs.Succeeded})
 }
 
 // Long trees are abridged on a terminal: failures stay, the others are counted. Lines fit its width
@@ -276,15 +277,15 @@ func TestRemark(t *testing.T) {
 // What --wait makes of a run that has ended.
 func TestVerdict(t *testing.T) {
 	step := 1
-	rows := func(root jobs.Lifecycle, targets ...jobs.Lifecycle) []controldb.Execution {
-		list := []controldb.Execution{{JobName: "j", Lifecycle: root}, {StepID: &step, TargetType: "TargetGroup", Lifecycle: root}}
+	rows := func(root jobs.Lifecycle, targets ...jobs.Lifecycle) []executions.Execution {
+		list := []executions.Execution{{JobName: "j", Lifecycle: root}, {StepID: &step, TargetType: "TargetGroup", Lifecycle: root}}
 		for _, l := range targets {
-			list = append(list, controldb.Execution{StepID: &step, TargetType: "SqlDatabase", Lifecycle: l})
+			list = append(list, executions.Execution{StepID: &step, TargetType: "SqlDatabase", Lifecycle: l})
 		}
 		return list
 	}
 	for _, c := range []struct {
-		rows         []controldb.Execution
+		rows         []executions.Execution
 		allow        bool
 		code         int
 		err, warning string
@@ -312,20 +313,20 @@ func TestVerdict(t *testing.T) {
 // What --wait makes of a backfill that has ended.
 func TestBackfillVerdict(t *testing.T) {
 	for _, c := range []struct {
-		state controldb.BackfillWatch
+		state timetable.BackfillWatch
 		allow bool
 		idle  int
 		code  int
 		want  string
 	}{
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, code: exit.CodeRunFailed, want: "no target ran in 2 of 3 runs of backfill 7"},
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, allow: true},
-		{state: controldb.BackfillWatch{State: "Completed", Skipped: 2, Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
-		{state: controldb.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3, jobs.Failed: 1}}, code: exit.CodeRunFailed, want: "1 of 4 runs of backfill 7 did not succeed"},
-		{state: controldb.BackfillWatch{State: "Faulted", Reason: "no more"}, code: exit.CodeRunFailed, want: "backfill 7 ended as Faulted: no more"},
-		{state: controldb.BackfillWatch{State: "Completed"}, code: exit.CodeRunFailed, want: "started no run"},
-		{state: controldb.BackfillWatch{State: "Completed"}, allow: true},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, code: exit.CodeRunFailed, want: "no target ran in 2 of 3 runs of backfill 7"},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}, idle: 2, allow: true},
+		{state: timetable.BackfillWatch{State: "Completed", Skipped: 2, Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3}}},
+		{state: timetable.BackfillWatch{State: "Completed", Runs: map[jobs.Lifecycle]int{jobs.Succeeded: 3, jobs.Failed: 1}}, code: exit.CodeRunFailed, want: "1 of 4 runs of backfill 7 did not succeed"},
+		{state: timetable.BackfillWatch{State: "Faulted", Reason: "no more"}, code: exit.CodeRunFailed, want: "backfill 7 ended as Faulted: no more"},
+		{state: timetable.BackfillWatch{State: "Completed"}, code: exit.CodeRunFailed, want: "started no run"},
+		{state: timetable.BackfillWatch{State: "Completed"}, allow: true},
 	} {
 		b := &backfill{id: 7}
 		b.news.backfill = c.state
@@ -340,10 +341,10 @@ func TestBackfillVerdict(t *testing.T) {
 // The same error of several databases is one group, however the message quotes their names.
 func TestGroupErrorsWithoutNames(t *testing.T) {
 	step := 1
-	var rows []controldb.Execution
+	var rows []executions.Execution
 	for _, name := range []string{"a", "b", "c"} {
 		for _, message := range []string{"no database '" + name + "'", `cannot open "` + name + `"`, "target s/" + name + " with credential [c1]", "[" + name + "] is full"} {
-			rows = append(rows, controldb.Execution{StepID: &step, TargetType: "SqlDatabase", Server: "s", Database: name, Lifecycle: jobs.Failed, LastMessage: message})
+			rows = append(rows, executions.Execution{StepID: &step, TargetType: "SqlDatabase", Server: "s", Database: name, Lifecycle: jobs.Failed, LastMessage: message})
 		}
 	}
 	groups := GroupErrors(rows)
@@ -352,8 +353,8 @@ func TestGroupErrorsWithoutNames(t *testing.T) {
 		require.Equal(t, 3, g.Count, g.Message)
 		require.Equal(t, []string{"s/a", "s/b", "s/c"}, g.Targets)
 	}
-	alone := controldb.Execution{StepID: &step, TargetType: "SqlDatabase", Server: "s", Database: "a", Lifecycle: jobs.Failed, LastMessage: `Cannot open database "a".`}
-	require.Equal(t, `Cannot open database "a".`, GroupErrors([]controldb.Execution{alone})[0].Message, "one target: its error stays whole")
+	alone := executions.Execution{StepID: &step, TargetType: "SqlDatabase", Server: "s", Database: "a", Lifecycle: jobs.Failed, LastMessage: `Cannot open database "a".`}
+	require.Equal(t, `Cannot open database "a".`, GroupErrors([]executions.Execution{alone})[0].Message, "one target: its error stays whole")
 }
 
 // If no answer to the start of a run comes, the run may have started: the error names the run, and

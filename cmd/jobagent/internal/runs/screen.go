@@ -13,7 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -27,7 +27,7 @@ type news struct {
 	// notes say what is wrong.
 	notes []string
 	// backfill is what the title and the counts are made of.
-	backfill controldb.BackfillWatch
+	backfill timetable.BackfillWatch
 	// repeated says that the errors of the run are printed on this terminal after its end, so that
 	// the state that stays is without them.
 	repeated bool

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -37,7 +38,7 @@ func TestRecordScreen(t *testing.T) {
 	store, err := controldb.Open(t.Context(), controldb.Config{DSN: os.Getenv("JOBAGENT_DSN")})
 	require.NoError(t, err)
 	defer store.Close()
-	d, err := ReadDetail(t.Context(), store, uuid.MustParse(id), nil)
+	d, err := ReadDetail(t.Context(), executions.On(store), uuid.MustParse(id), nil)
 	require.NoError(t, err)
 	text, err := json.MarshalIndent(d, "", "  ")
 	require.NoError(t, err)
@@ -65,20 +66,20 @@ func manySteps(d *Detail, steps int) *Detail {
 		s.StepID, s.Name = n, fmt.Sprintf("Step %d of the night", n)
 		switch {
 		case n > steps*2/3:
-			d.Run.Steps = append(d.Run.Steps, controldb.RunStep{StepID: n, Name: s.Name})
+			d.Run.Steps = append(d.Run.Steps, executions.RunStep{StepID: n, Name: s.Name})
 			continue
 		case n < steps*2/3:
 			s.Lifecycle, s.EndTime = "Succeeded", s.StartTime.Add(9*time.Second)
-			s.States = []controldb.StateCount{{Lifecycle: "Succeeded", Total: 120}}
+			s.States = []executions.StateCount{{Lifecycle: "Succeeded", Total: 120}}
 			if n == 3 {
-				s.Lifecycle, s.States = "Failed", []controldb.StateCount{{Lifecycle: "Succeeded", Total: 119}, {Lifecycle: "Failed", Total: 1}}
+				s.Lifecycle, s.States = "Failed", []executions.StateCount{{Lifecycle: "Succeeded", Total: 119}, {Lifecycle: "Failed", Total: 1}}
 			}
 		}
 		d.Run.Steps = append(d.Run.Steps, s)
 	}
-	var failed []controldb.RunTarget
+	var failed []executions.RunTarget
 	for n := range 40 {
-		failed = append(failed, controldb.RunTarget{
+		failed = append(failed, executions.RunTarget{
 			StepID: 3, Server: "east.example.com", Database: fmt.Sprintf("tenant%d", n), LastMessage: fmt.Sprintf("Msg %d, Level 16: the tenant is locked", 50000+n%6),
 		})
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -47,8 +47,8 @@ type place struct {
 }
 
 // Print prints a run with all its rows, the run itself first.
-func (t Tree) Print(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
-	messagesOf := map[place][]controldb.ExecutionMessage{}
+func (t Tree) Print(w io.Writer, rows []executions.Execution, messages []executions.ExecutionMessage) error {
+	messagesOf := map[place][]executions.ExecutionMessage{}
 	for _, m := range messages {
 		p := place{m.StepID, m.Server, m.Database}
 		messagesOf[p] = append(messagesOf[p], m)
@@ -75,7 +75,7 @@ func (t Tree) Print(w io.Writer, rows []controldb.Execution, messages []controld
 // treePrinter collects the lines of a tree.
 type treePrinter struct {
 	Tree
-	messages map[place][]controldb.ExecutionMessage
+	messages map[place][]executions.ExecutionMessage
 	b        strings.Builder
 }
 
@@ -86,13 +86,13 @@ const (
 )
 
 // step prints a step and its targets.
-func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution, last bool) {
+func (p *treePrinter) step(e executions.Execution, targets []executions.Execution, last bool) {
 	first, side := branch, branchSide
 	if last {
 		first, side = lastBranch, lastBranchSide
 	}
 	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(cmp.Or(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
-	failed := slices.ContainsFunc(targets, func(t controldb.Execution) bool { return t.Lifecycle.IsFailure() })
+	failed := slices.ContainsFunc(targets, func(t executions.Execution) bool { return t.Lifecycle.IsFailure() })
 	if (e.Lifecycle != jobs.Succeeded || failed) && e.LastMessage != "" { // failures that are tolerated
 		p.text(side+"  ", output.OneLine(e.LastMessage))
 	}
@@ -106,7 +106,7 @@ func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution,
 }
 
 // abridge returns the targets that are shown, and the text of the line for the others.
-func (p *treePrinter) abridge(targets []controldb.Execution) (shown []controldb.Execution, more string) {
+func (p *treePrinter) abridge(targets []executions.Execution) (shown []executions.Execution, more string) {
 	if p.Targets <= 0 || len(targets) <= p.Targets+1 {
 		return targets, ""
 	}
@@ -135,7 +135,7 @@ func (p *treePrinter) abridge(targets []controldb.Execution) (shown []controldb.
 }
 
 // target prints a target and its messages.
-func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
+func (p *treePrinter) target(side string, e executions.Execution, last bool) {
 	first, below := side+branch, side+branchSide+"  "
 	if last {
 		first, below = side+lastBranch, side+lastBranchSide+"  "
@@ -145,7 +145,7 @@ func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
 		unknown = ", outcome unknown"
 	}
 	p.line(first, terminal.Clean(e.Place())+"  ", e.Lifecycle, unknown+attempts(e))
-	if said := output.OneLine(controldb.Remark(e.Lifecycle, e.LastMessage)); said != "" {
+	if said := output.OneLine(executions.Remark(e.Lifecycle, e.LastMessage)); said != "" {
 		p.text(below, said)
 	}
 	for _, m := range p.messages[place{*e.StepID, e.Server, e.Database}] {
@@ -188,7 +188,7 @@ const (
 )
 
 // message prints a message: one line, or several for a body or the output of a process.
-func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
+func (p *treePrinter) message(side string, m executions.ExecutionMessage) {
 	label := ""
 	switch m.Message.Kind {
 	case targets.KindBody:
@@ -231,7 +231,7 @@ func MessageText(m targets.Message) string {
 }
 
 // attempts returns the number of attempts, if there was more than one, and the duration.
-func attempts(e controldb.Execution) string {
+func attempts(e executions.Execution) string {
 	if e.Attempts > 1 {
 		return " after " + wording.Count(e.Attempts, "attempt") + duration(e)
 	}
@@ -239,7 +239,7 @@ func attempts(e controldb.Execution) string {
 }
 
 // duration returns the duration of an execution in parentheses, or "" while the execution runs.
-func duration(e controldb.Execution) string {
+func duration(e executions.Execution) string {
 	took := e.Duration()
 	if took < 0 {
 		return ""

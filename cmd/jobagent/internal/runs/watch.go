@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -113,9 +114,9 @@ func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uu
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
 	f := &watched{
-		follower: follower{store: store, screen: newScreen(ctx, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}, rollouts: rollouts.On(store), id: id,
+		follower: follower{store: executions.On(store), screen: newScreen(ctx, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}, rollouts: rollouts.On(store), id: id,
 	}
-	var rows []controldb.Execution
+	var rows []executions.Execution
 	err := f.wait(waiting, f.read)
 	if err == nil && f.rollout == nil {
 		rows, err = f.rows(waiting, id)
@@ -158,7 +159,7 @@ func (w *Wait) goodbye(ctx context.Context, stderr io.Writer, what, watch, stop 
 
 // verdict returns an error if the run did not succeed, or if none of its targets ran. It warns of
 // targets that were skipped.
-func (w *Wait) verdict(p *output.Printer, rows []controldb.Execution) error {
+func (w *Wait) verdict(p *output.Printer, rows []executions.Execution) error {
 	root := rows[0]
 	if !root.Lifecycle.IsSuccess() {
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", root.ID,

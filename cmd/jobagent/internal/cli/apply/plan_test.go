@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/definition"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -18,8 +19,8 @@ func TestPastRunIsNotStartedAgain(t *testing.T) {
 	start := time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC)
 	fields := func(file manifest.Interval, row controldb.JobDetail, lastDue time.Time) []string {
 		row.Name, row.IntervalCount = "j", 1
-		s, err := definition.NewState(definition.Definitions{Definitions: controldb.Definitions{Jobs: []controldb.JobDetail{row},
-			Schedules: []controldb.Schedule{{JobName: "j", ScheduleProgress: model.ScheduleProgress{LastDue: lastDue}}}}})
+		s, err := definition.NewState(definition.Definitions{Definitions: controldb.Definitions{Jobs: []controldb.JobDetail{row}},
+			Schedules: []timetable.Schedule{{JobName: "j", ScheduleProgress: model.ScheduleProgress{LastDue: lastDue}}}})
 		require.NoError(t, err)
 		file.Count = 1
 		o := manifest.Object{Kind: manifest.KindJob, Value: &manifest.Job{Name: "j", Schedule: &file}}

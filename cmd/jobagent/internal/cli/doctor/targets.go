@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -130,7 +131,7 @@ func examineTargets(ctx context.Context, c *connect.Connections, store *controld
 	if err != nil {
 		return nil, err
 	}
-	resolved, counts, err := tools.Resolver.WithTags(store.TaggedTargets).Explain(ctx, list)
+	resolved, counts, err := tools.Resolver.WithTags(targetgroups.On(store).TaggedTargets).Explain(ctx, list)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

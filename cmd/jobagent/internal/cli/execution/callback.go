@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // viewCallbacks converts callbacks for -o json.
@@ -75,7 +76,7 @@ func newCallbacksCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if len(list) == 0 { // does the run exist?
-					if _, err := runs.Read(cmd.Context(), store, id); err != nil {
+					if _, err := runs.Read(cmd.Context(), executions.On(store), id); err != nil {
 						return err
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // namedTargets and pipedTargets are the numbers of targets of an error that a table on a terminal
@@ -62,7 +63,7 @@ func newErrorsCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				rows, err := runs.Read(cmd.Context(), store, id)
+				rows, err := runs.Read(cmd.Context(), executions.On(store), id)
 				if err != nil {
 					return err
 				}

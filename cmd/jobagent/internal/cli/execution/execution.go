@@ -36,7 +36,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 }
 
 // parseExecutionID parses an argument. It refuses the zero GUID, which stands for all runs in a
-// [controldb.RunQuery].
+// [executions.Query].
 func parseExecutionID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // viewExplanation converts an explanation for -o json.
-func viewExplanation(e controldb.Explanation) output.Explanation {
+func viewExplanation(e executions.Explanation) output.Explanation {
 	v := output.Explanation{
 		ID: e.ID, JobName: e.JobName, JobVersion: e.JobVersion, Lifecycle: e.Lifecycle, Active: e.Active,
 		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime),
@@ -78,7 +79,7 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				e, err := store.ExplainExecution(cmd.Context(), id)
+				e, err := executions.On(store).Explain(cmd.Context(), id)
 				if err != nil {
 					return err
 				}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -99,27 +100,27 @@ func describeTrigger(e output.Execution) string {
 	if e.Mode != "" {
 		return strings.ToLower(e.Mode) + by
 	}
-	switch controldb.Trigger(e.Trigger) {
-	case controldb.TriggerRerun:
+	switch executions.Trigger(e.Trigger) {
+	case executions.TriggerRerun:
 		of := "a purged run"
 		if e.RerunOf != nil {
 			of = e.RerunOf.String()[:8]
 		}
 		return "rerun of " + of + by
-	case controldb.TriggerBackfill:
+	case executions.TriggerBackfill:
 		return fmt.Sprintf("backfill %d of %s%s", e.Backfill, schedule, due)
-	case controldb.TriggerSchedule:
+	case executions.TriggerSchedule:
 		return schedule + due
-	case controldb.TriggerJob:
-		return controldb.Run{JobTrigger: e.JobTrigger}.TriggeredBy()
-	case controldb.TriggerManual:
+	case executions.TriggerJob:
+		return executions.Run{JobTrigger: e.JobTrigger}.TriggeredBy()
+	case executions.TriggerManual:
 		return "started" + by
 	}
 	return ""
 }
 
 // viewOrigin adds to a run how it came to be and how long it took; now is the database's time.
-func viewOrigin(e output.Execution, o controldb.Run) output.Execution {
+func viewOrigin(e output.Execution, o executions.Run) output.Execution {
 	e.Trigger, e.StartedBy, e.Schedule, e.Due, e.Backfill = string(o.Trigger()), o.StartedBy, o.Schedule, output.Optional(o.Due), int64(o.Backfill)
 	e.JobTrigger, e.RerunOnly, e.StoppedBy, e.Chosen, e.Tolerated = o.JobTrigger, o.RerunOnly, o.StoppedBy, o.Chosen, o.Tolerated
 	if o.RerunOf != uuid.Nil {
@@ -145,8 +146,8 @@ type listFlags struct {
 }
 
 // filter checks the flags.
-func (f *listFlags) filter(now time.Time) (controldb.RunQuery, error) {
-	r := controldb.RunQuery{JobName: f.job, System: true, Origins: true, Examine: controldb.RunsExamined}
+func (f *listFlags) filter(now time.Time) (executions.Query, error) {
+	r := executions.Query{JobName: f.job, System: true, Origins: true, Examine: executions.Examined}
 	if f.active {
 		r.Active = &f.active
 	}
@@ -159,11 +160,11 @@ func (f *listFlags) filter(now time.Time) (controldb.RunQuery, error) {
 		r.Lifecycles = append(r.Lifecycles, list...)
 	}
 	for _, s := range f.triggers {
-		i := slices.IndexFunc(controldb.Triggers(), func(t controldb.Trigger) bool { return strings.EqualFold(string(t), s) })
+		i := slices.IndexFunc(executions.Triggers(), func(t executions.Trigger) bool { return strings.EqualFold(string(t), s) })
 		if i < 0 {
 			return r, exit.Usagef("invalid --trigger %q: want Manual, Schedule, Backfill, Rerun or Job", s)
 		}
-		r.Triggers = append(r.Triggers, controldb.Triggers()[i])
+		r.Triggers = append(r.Triggers, executions.Triggers()[i])
 	}
 	if f.limit < 1 {
 		return r, exit.Usagef("--limit %d: must be at least 1", f.limit)
@@ -182,7 +183,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 --lifecycle of runs that have ended and --trigger look at the latest %d runs.
 
 --target lists the newest runs that had a database among their targets, of all jobs or of --job, with what
-each step did there.`, controldb.RunsExamined),
+each step did there.`, executions.Examined),
 		Example: `  jobagent execution list --since 24h --lifecycle Failed,TimedOut
   jobagent execution list --job nightly --trigger Schedule,Backfill --limit 10
   jobagent execution list --target Cust033 --limit 20
@@ -224,10 +225,10 @@ each step did there.`, controldb.RunsExamined),
 }
 
 // readRuns reads runs with the numbers of their targets; more tells whether there are further ones.
-func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery, limit int) (views []output.Execution, more bool, err error) {
-	list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[controldb.RunKey]) ([]controldb.Run, error) {
-		return store.Runs(ctx, q, p)
-	}, controldb.Run.Key)
+func readRuns(ctx context.Context, store *controldb.Store, q executions.Query, limit int) (views []output.Execution, more bool, err error) {
+	list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[executions.Key]) ([]executions.Run, error) {
+		return executions.On(store).List(ctx, q, p)
+	}, executions.Run.Key)
 	if err != nil {
 		return nil, false, err
 	}
@@ -236,8 +237,8 @@ func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery,
 			return nil, false, err
 		}
 	}
-	ids := output.Each(list, func(r controldb.Run) uuid.UUID { return r.ID })
-	counts, err := store.CountTargets(ctx, ids)
+	ids := output.Each(list, func(r executions.Run) uuid.UUID { return r.ID })
+	counts, err := executions.On(store).CountTargets(ctx, ids)
 	if err != nil {
 		return nil, false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -49,7 +50,7 @@ of text, and its last message says how many are left out.`,
 				if _, err := readRun(cmd.Context(), store, id); err != nil {
 					return err
 				}
-				list, err := store.ExecutionMessages(cmd.Context(), id)
+				list, err := executions.On(store).Messages(cmd.Context(), id)
 				if err != nil {
 					return err
 				}

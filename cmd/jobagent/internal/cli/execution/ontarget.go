@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // onTargetColumns are those of execution list --target: a row is a step of a run on the database.
@@ -58,7 +59,7 @@ func listOnTarget(cmd *cobra.Command, a *connect.App, name string, f listFlags) 
 		if err != nil {
 			return err
 		}
-		list, err := store.RunsOnTarget(ctx, target, f.job, uuid.Nil, f.limit)
+		list, err := executions.On(store).OnTarget(ctx, target, f.job, uuid.Nil, f.limit)
 		if err != nil {
 			return err
 		}
@@ -72,10 +73,10 @@ func findTarget(ctx context.Context, store *controldb.Store, name string) (uuid.
 	if !both {
 		server, database = "", name
 	}
-	f := controldb.TargetFilter{Search: database, Top: 1000}
-	var found []controldb.FoundTarget
+	f := executions.TargetFilter{Search: database, Top: 1000}
+	var found []executions.FoundTarget
 	for {
-		o, err := store.TargetOutcomes(ctx, f)
+		o, err := executions.On(store).TargetOutcomes(ctx, f)
 		if err != nil {
 			return uuid.Nil, err
 		}
@@ -87,7 +88,7 @@ func findTarget(ctx context.Context, store *controldb.Store, name string) (uuid.
 		if o.NextServer == "" {
 			break
 		}
-		f.After = controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
+		f.After = executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
 	}
 	switch len(found) {
 	case 0:
@@ -103,7 +104,7 @@ func findTarget(ctx context.Context, store *controldb.Store, name string) (uuid.
 }
 
 // viewOnTarget converts a step of a run on a database.
-func viewOnTarget(r controldb.RunOnTarget) output.Execution {
+func viewOnTarget(r executions.RunOnTarget) output.Execution {
 	kind := "SqlDatabase"
 	if r.Database == "" {
 		kind = "Endpoint"
@@ -113,15 +114,15 @@ func viewOnTarget(r controldb.RunOnTarget) output.Execution {
 		ID: r.Run, JobName: r.JobName, JobID: r.JobID, JobVersion: r.JobVersion, StepID: &step, Active: r.Active, Lifecycle: r.Lifecycle,
 		CreateTime: output.Optional(r.CreateTime), StartTime: output.Optional(r.StartTime), EndTime: output.Optional(r.EndTime), Attempts: r.Attempts,
 		LastMessage: r.Message, TargetType: kind, Server: r.Server, Database: r.Database, StartedBy: r.StartedBy, Schedule: r.Schedule, Due: output.Optional(r.Due),
-		Trigger: string(controldb.TriggerManual),
+		Trigger: string(executions.TriggerManual),
 	}
 	switch {
 	case r.Rerun:
-		e.Trigger = string(controldb.TriggerRerun)
+		e.Trigger = string(executions.TriggerRerun)
 	case !r.Due.IsZero():
-		e.Trigger = string(controldb.TriggerSchedule)
+		e.Trigger = string(executions.TriggerSchedule)
 	case r.JobTrigger != nil:
-		e.Trigger, e.JobTrigger = string(controldb.TriggerJob), r.JobTrigger
+		e.Trigger, e.JobTrigger = string(executions.TriggerJob), r.JobTrigger
 	}
 	e.DurationMS, e.Mode = r.DurationMS, string(r.Mode)
 	return e

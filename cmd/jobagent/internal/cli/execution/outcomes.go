@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -46,7 +47,7 @@ const (
 
 // outcomeFlags are the flags of execution outcomes.
 type outcomeFlags struct {
-	filter      controldb.TargetFilter
+	filter      executions.TargetFilter
 	job, target string
 	limit       int
 }
@@ -144,7 +145,7 @@ func (f *outcomeFlags) read(ctx context.Context, store *controldb.Store) (rows [
 func (f *outcomeFlags) readJobs(ctx context.Context, store *controldb.Store, rows *[]output.OutcomeOfTarget) (next string, more bool, err error) {
 	filter, found := f.filter, 0
 	for {
-		o, err := store.TargetOutcomes(ctx, filter)
+		o, err := executions.On(store).TargetOutcomes(ctx, filter)
 		if err != nil {
 			return "", false, err
 		}
@@ -152,14 +153,14 @@ func (f *outcomeFlags) readJobs(ctx context.Context, store *controldb.Store, row
 		if o.NextServer == "" || found >= f.limit {
 			return o.NextJob, o.NextServer != "", nil
 		}
-		filter.After = controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
+		filter.After = executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}
 	}
 }
 
 // add adds the rows of an answer, and returns the number of databases that have one.
-func (f *outcomeFlags) add(rows *[]output.OutcomeOfTarget, o controldb.TargetOutcomes) (found int) {
+func (f *outcomeFlags) add(rows *[]output.OutcomeOfTarget, o executions.TargetOutcomes) (found int) {
 	type pair struct{ target, job uuid.UUID }
-	known := make(map[pair]*controldb.TargetOutcome, len(o.Outcomes))
+	known := make(map[pair]*executions.TargetOutcome, len(o.Outcomes))
 	for i := range o.Outcomes {
 		known[pair{o.Outcomes[i].Target, o.Outcomes[i].Job}] = &o.Outcomes[i]
 	}
@@ -180,7 +181,7 @@ func (f *outcomeFlags) add(rows *[]output.OutcomeOfTarget, o controldb.TargetOut
 }
 
 // viewOutcome converts what a job last did on a database; nil: it never ran there.
-func viewOutcome(t controldb.FoundTarget, j controldb.OutcomeJob, last *controldb.TargetOutcome) output.OutcomeOfTarget {
+func viewOutcome(t executions.FoundTarget, j executions.OutcomeJob, last *executions.TargetOutcome) output.OutcomeOfTarget {
 	v := output.OutcomeOfTarget{TargetID: t.ID, Server: t.Server, Database: t.Database, JobName: j.Name, JobID: j.ID}
 	if last == nil {
 		return v

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -69,7 +70,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				if req.OnlyTargets, err = lookup.RunTargets(cmd.Context(), store, req.Origin, names); err != nil {
 					return err
 				}
-				before, err := store.RerunsOf(cmd.Context(), req.Origin)
+				before, err := executions.On(store).RerunsOf(cmd.Context(), req.Origin)
 				if err != nil {
 					return err
 				}
@@ -105,7 +106,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 }
 
 // viewReruns converts reruns for -o json.
-func viewReruns(reruns []controldb.Run) []output.Rerun {
+func viewReruns(reruns []executions.Run) []output.Rerun {
 	views := make([]output.Rerun, 0, len(reruns))
 	for _, r := range reruns {
 		v := output.Rerun{ID: r.ID, Only: r.RerunOnly}
@@ -118,7 +119,7 @@ func viewReruns(reruns []controldb.Run) []output.Rerun {
 }
 
 // printReruns prints the runs that repeat a run, and the run that it repeats.
-func printReruns(w io.Writer, id uuid.UUID, reruns []controldb.Run) error {
+func printReruns(w io.Writer, id uuid.UUID, reruns []executions.Run) error {
 	for _, r := range reruns {
 		text := fmt.Sprintf("run again by %s (only %s)", r.ID, r.RerunOnly)
 		if r.ID == id {
@@ -144,7 +145,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				run, err := store.Run(cmd.Context(), id)
+				run, err := executions.On(store).Get(cmd.Context(), id)
 				switch {
 				case err != nil && !errors.Is(err, dberror.ErrExecutionNotFound):
 					return err

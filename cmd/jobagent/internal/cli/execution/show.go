@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -75,8 +76,8 @@ Messages are whole. -o json has all targets, unless --failed or --step-id choose
 }
 
 // readRun reads a run. It is an error if there is no such run.
-func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error) {
-	run, err := store.Run(ctx, id, parts...)
+func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...executions.Part) (executions.Run, error) {
+	run, err := executions.On(store).Get(ctx, id, parts...)
 	if errors.Is(err, dberror.ErrExecutionNotFound) {
 		err = runs.NotFound(id)
 	}
@@ -85,22 +86,22 @@ func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ..
 
 // about is what is shown of a run itself.
 type about struct {
-	run        controldb.Run
-	reruns     []controldb.Run
+	run        executions.Run
+	reruns     []executions.Run
 	parameters string
 	events     []triggers.Event // the runs of other jobs after which a trigger started it
 	started    []triggers.Event // what triggers made of it
 }
 
 // readAbout reads what is shown of a run itself. It is an error if there is no such run.
-func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (a about, err error) {
+func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...executions.Part) (a about, err error) {
 	if a.run, err = readRun(ctx, store, id, parts...); err != nil {
 		return a, err
 	}
-	if a.reruns, err = store.ExecutionReruns(ctx, id); err != nil {
+	if a.reruns, err = executions.On(store).Reruns(ctx, id); err != nil {
 		return a, err
 	}
-	if a.parameters, err = store.ExecutionParameters(ctx, id); err != nil {
+	if a.parameters, err = executions.On(store).Parameters(ctx, id); err != nil {
 		return a, err
 	}
 	if a.run.JobTrigger != nil {
@@ -116,7 +117,7 @@ func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts 
 
 // showRows prints a run from the rows of all its targets: as JSON or as a tree.
 func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, f showFlags) error {
-	rows, err := runs.Read(ctx, store, id)
+	rows, err := runs.Read(ctx, executions.On(store), id)
 	if err != nil {
 		return err
 	}
@@ -124,9 +125,9 @@ func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id
 	if err != nil {
 		return err
 	}
-	var messages []controldb.ExecutionMessage
+	var messages []executions.ExecutionMessage
 	if f.messages {
-		if messages, err = store.ExecutionMessages(ctx, id); err != nil {
+		if messages, err = executions.On(store).Messages(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -177,8 +178,8 @@ func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id
 }
 
 // choose leaves out the rows that --failed and --step-id exclude.
-func (f showFlags) choose(rows []controldb.Execution) []controldb.Execution {
-	return slices.DeleteFunc(rows, func(e controldb.Execution) bool {
+func (f showFlags) choose(rows []executions.Execution) []executions.Execution {
+	return slices.DeleteFunc(rows, func(e executions.Execution) bool {
 		return !e.IsRoot() && f.step != 0 && *e.StepID != f.step ||
 			e.IsTarget() && f.failed && !e.Lifecycle.IsFailure()
 	})
@@ -187,11 +188,11 @@ func (f showFlags) choose(rows []controldb.Execution) []controldb.Execution {
 // showRun prints a run for people. What it reads does not grow with the number of targets, unless
 // all of them are wanted.
 func showRun(ctx context.Context, printer *output.Printer, store *controldb.Store, id uuid.UUID, f showFlags) error {
-	about, err := readAbout(ctx, store, id, controldb.RunStates)
+	about, err := readAbout(ctx, store, id, executions.States)
 	if err != nil {
 		return err
 	}
-	steps := slices.DeleteFunc(slices.Clone(about.run.Steps), func(s controldb.RunStep) bool {
+	steps := slices.DeleteFunc(slices.Clone(about.run.Steps), func(s executions.RunStep) bool {
 		return !s.Begun() || f.step != 0 && s.StepID != f.step
 	})
 	if f.step != 0 {
@@ -343,8 +344,8 @@ var stepColumns = output.Columns([]output.Column[shownStep]{
 })
 
 // steps prints the steps that have begun.
-func (p *runPrinter) steps(steps []controldb.RunStep) {
-	list := output.Each(steps, func(s controldb.RunStep) shownStep {
+func (p *runPrinter) steps(steps []executions.RunStep) {
+	list := output.Each(steps, func(s executions.RunStep) shownStep {
 		return shownStep{ID: s.StepID, Name: s.Name, State: s.Lifecycle, Duration: p.duration(s.StartTime, s.EndTime), Targets: countText(s.Counts())}
 	})
 	if len(list) > 0 {
@@ -385,7 +386,7 @@ var targetColumns = output.Columns([]output.Column[shownTarget]{
 
 // targets prints the targets of steps: all of a step with few, and the failed ones of a step with
 // many.
-func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uuid.UUID, steps []controldb.RunStep, f showFlags) error {
+func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uuid.UUID, steps []executions.RunStep, f showFlags) error {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -400,26 +401,26 @@ func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uui
 			large = append(large, s.StepID)
 		}
 	}
-	var list []controldb.RunTarget
+	var list []executions.RunTarget
 	if len(whole) > 0 {
-		of := controldb.RunTargetFilter{Steps: whole}
+		of := executions.RunTargetFilter{Steps: whole}
 		if f.failed {
 			of.Lifecycles = failures
 		}
-		found, err := store.RunTargets(ctx, id, of)
+		found, err := executions.On(store).Targets(ctx, id, of)
 		if err != nil {
 			return err
 		}
 		list = found
 	}
 	for _, step := range large {
-		found, err := store.RunTargets(ctx, id, controldb.RunTargetFilter{Steps: []int{step}, Lifecycles: failures, Limit: f.limit})
+		found, err := executions.On(store).Targets(ctx, id, executions.RunTargetFilter{Steps: []int{step}, Lifecycles: failures, Limit: f.limit})
 		if err != nil {
 			return err
 		}
 		list = append(list, found...)
 	}
-	slices.SortStableFunc(list, func(x, y controldb.RunTarget) int { return x.StepID - y.StepID })
+	slices.SortStableFunc(list, func(x, y executions.RunTarget) int { return x.StepID - y.StepID })
 	views := make([]shownTarget, 0, len(list))
 	left := map[int]int{}
 	for step, n := range total {
@@ -442,14 +443,14 @@ func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uui
 }
 
 // viewTarget converts a target for the table.
-func (p *runPrinter) viewTarget(t controldb.RunTarget) shownTarget {
+func (p *runPrinter) viewTarget(t executions.RunTarget) shownTarget {
 	v := shownTarget{Step: t.StepID, Target: t.Place(), State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: output.Said(t.LastMessage)}
 	if t.DurationMS != nil {
 		v.Duration = span(time.Duration(*t.DurationMS) * time.Millisecond)
 	}
 	switch {
 	case t.Lifecycle == jobs.Succeeded:
-		v.Message = output.Said(controldb.Remark(t.Lifecycle, t.LastMessage))
+		v.Message = output.Said(executions.Remark(t.Lifecycle, t.LastMessage))
 	case t.OutcomeUnknown:
 		v.Message = strings.TrimSpace("outcome unknown: " + t.LastMessage)
 	case t.Lifecycle == jobs.WaitingForRetry && !t.NextAttempt.IsZero():

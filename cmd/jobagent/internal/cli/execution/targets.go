@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -60,7 +61,7 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 				lifecycles = append(lifecycles, list...)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				rows, err := runs.Read(cmd.Context(), store, id)
+				rows, err := runs.Read(cmd.Context(), executions.On(store), id)
 				if err != nil {
 					return err
 				}
@@ -80,7 +81,7 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 }
 
 // viewTarget converts a target of a run.
-func viewTarget(e controldb.Execution) output.TargetOfRun {
+func viewTarget(e executions.Execution) output.TargetOfRun {
 	v := runs.View(e)
 	t := output.TargetOfRun{
 		StepID: *e.StepID, Type: v.TargetType, Server: v.Server, Database: v.Database, Lifecycle: v.Lifecycle, Attempts: v.Attempts, StartTime: v.StartTime,

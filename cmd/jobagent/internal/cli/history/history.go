@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -56,7 +57,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 					what = "what is older than " + req.Oldest.Format(time.RFC3339)
 				}
 				err := command.Confirm(cmd, func() (string, int, error) {
-					n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: req.JobName, JobID: req.JobID, Before: req.Oldest},
+					n, err := executions.On(store).Count(cmd.Context(), executions.HistoryFilter{JobName: req.JobName, JobID: req.JobID, Before: req.Oldest},
 						countedRuns)
 					return fmt.Sprintf("This deletes %s from the history of %s: %s", wording.CountUpTo(n, countedRuns, "run"), args[0], what), n, err
 				})

@@ -23,6 +23,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -96,7 +99,7 @@ func hasOwnSchedule(j output.Job) bool {
 
 // inWords describes the schedule of the job's own definition.
 func inWords(j output.Job) string {
-	s := controldb.Schedule{IntervalType: j.IntervalType, IntervalCount: j.IntervalCount, Start: j.Start, End: j.End}
+	s := timetable.Schedule{IntervalType: j.IntervalType, IntervalCount: j.IntervalCount, Start: j.Start, End: j.End}
 	return s.Describe().Text
 }
 
@@ -351,7 +354,7 @@ started, and named schedules (jobagent schedule ` + use + `), do not depend on i
 
 // warnOfNamedSchedules says which schedules of a job go on although its own one was disabled.
 func warnOfNamedSchedules(ctx context.Context, p *output.Printer, store *controldb.Store, job string) error {
-	sums, err := store.SchedulesOfJobs(ctx, []string{job})
+	sums, err := timetable.On(store).OfJobs(ctx, []string{job})
 	if err != nil || len(sums) == 0 || sums[0].Active == 0 {
 		return err
 	}
@@ -373,7 +376,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return "", 0, err
 				}
-				n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: job.Name}, countedRuns)
+				n, err := executions.On(store).Count(cmd.Context(), executions.HistoryFilter{JobName: job.Name}, countedRuns)
 				return fmt.Sprintf("This deletes the job %s with its steps, its schedules and %s of its history",
 					job.Name, wording.CountUpTo(n, countedRuns, "run")), 0, err
 			})
@@ -494,7 +497,7 @@ func describeSize(ctx context.Context, store *controldb.Store, started *output.S
 	if err != nil || len(steps) == 0 || steps[0].TargetGroup == "" {
 		return ""
 	}
-	size, known, err := store.SizeOfGroup(ctx, steps[0].TargetGroupID, steps[0].TargetGroup)
+	size, known, err := targetgroups.On(store).Size(ctx, steps[0].TargetGroupID, steps[0].TargetGroup)
 	if err != nil || !known {
 		return ""
 	}
@@ -561,7 +564,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 	if err != nil {
 		return nil, "", err
 	}
-	active, err := store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
+	active, err := executions.On(store).List(ctx, executions.Query{JobName: job.Name, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -573,7 +576,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 
 // runToStop is runsToStop for the ID of a run.
 func runToStop(ctx context.Context, store *controldb.Store, id uuid.UUID) (ids []uuid.UUID, nothing string, err error) {
-	run, err := store.Run(ctx, id)
+	run, err := executions.On(store).Get(ctx, id)
 	switch {
 	case errors.Is(err, dberror.ErrExecutionNotFound), err == nil && run.Active: // the procedure refuses an unknown run
 		return []uuid.UUID{id}, "", nil

@@ -14,6 +14,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,7 +44,7 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	name := uuid.NewString()
 	_, err := server.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = server.Store.AddTargetGroup(t.Context(), "g")
+	_, err = targetgroups.On(server.Store).Add(t.Context(), "g")
 	require.NoError(t, err)
 	_, err = server.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new("SELECT 1;"),
 		TargetGroup: new("g")})
@@ -56,7 +58,7 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	ids, _, err = runsToStop(t.Context(), server.Store, run.String())
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{run}, ids)
-	n, err := server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Active: true}, 5)
+	n, err := executions.On(server.Store).Count(t.Context(), executions.HistoryFilter{JobName: name, Active: true}, 5)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 
@@ -77,10 +79,10 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ids)
 	require.Equal(t, agentless, nothing)
-	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Now().Add(time.Hour)}, 5)
+	n, err = executions.On(server.Store).Count(t.Context(), executions.HistoryFilter{JobName: name, Before: time.Now().Add(time.Hour)}, 5)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	n, err = server.Store.CountRuns(t.Context(), controldb.HistoryFilter{JobName: name, Before: time.Unix(0, 0)}, 5)
+	n, err = executions.On(server.Store).Count(t.Context(), executions.HistoryFilter{JobName: name, Before: time.Unix(0, 0)}, 5)
 	require.NoError(t, err)
 	require.Zero(t, n)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -69,7 +70,7 @@ func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l
 		return nil
 	}
 	seen := false
-	err := lookup.Seen(ctx, store, controldb.KnownTargetFilter{}, func(t controldb.KnownTarget) bool {
+	err := lookup.Seen(ctx, store, targetgroups.KnownTargetFilter{}, func(t targetgroups.KnownTarget) bool {
 		key := targets.ServerKey(t.Server)
 		if isServer {
 			seen = key == targets.ServerKey(l.Name)

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -115,7 +116,7 @@ func (p *preview) show(ctx context.Context, id uuid.UUID) error {
 		if !errors.Is(err, rollouts.ErrNotFound) {
 			return err != nil || r.State.Assigned(), err
 		}
-		run, err := p.store.Run(waiting, id) // it may have ended without a target
+		run, err := executions.On(p.store).Get(waiting, id) // it may have ended without a target
 		return err != nil || !run.Active, err
 	})
 	switch {
@@ -151,7 +152,7 @@ func (p *preview) read(ctx context.Context, r rollouts.Rollout) (output.RolloutP
 		return v, err
 	}
 	workers := 0
-	if e, err := p.store.ExplainExecution(ctx, r.ID); err == nil { // a login without this right gets less exact times
+	if e, err := executions.On(p.store).Explain(ctx, r.ID); err == nil { // a login without this right gets less exact times
 		workers = e.Workers
 	}
 	var sum time.Duration

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -92,7 +93,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				f.States = append(f.States, rollouts.States()[i])
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
+				list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[executions.Key]) ([]rollouts.Rollout, error) {
 					return rollouts.On(store).Rollouts(cmd.Context(), f, p)
 				}, rollouts.Rollout.Key)
 				if err != nil {

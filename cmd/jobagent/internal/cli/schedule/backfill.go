@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
@@ -40,7 +41,7 @@ The instants of the range are counted first. A range without an instant, or with
 			if err := wait.Check(cmd); err != nil {
 				return err
 			}
-			req := controldb.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
+			req := timetable.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
 			for _, end := range []struct {
 				flag, text string
 				dest       *time.Time
@@ -66,7 +67,7 @@ The instants of the range are counted first. A range without an instant, or with
 				if err != nil {
 					return err
 				}
-				id, err := store.BackfillSchedule(cmd.Context(), req)
+				id, err := timetable.On(store).Backfill(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
@@ -100,12 +101,12 @@ const (
 
 // confirmBackfill counts the instants of a backfill, refuses too many, and asks. The number is 0 if
 // it is not known.
-func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.BackfillRequest, most int) (n int, err error) {
+func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req timetable.BackfillRequest, most int) (n int, err error) {
 	s, err := lookup.Schedule(cmd.Context(), store, req.JobName, req.Name)
 	if err != nil {
 		return 0, err
 	}
-	calendars, err := store.Calendars(cmd.Context(), "")
+	calendars, err := timetable.On(store).Calendars(cmd.Context(), "")
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +129,7 @@ func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.B
 
 // countInstants counts the due instants of a schedule in a range, both ends included, as agents
 // compute them; at most about as many as most.
-func countInstants(s controldb.Schedule, calendars []controldb.Calendar, from, to time.Time, most int) (int, error) {
+func countInstants(s timetable.Schedule, calendars []timetable.Calendar, from, to time.Time, most int) (int, error) {
 	d := firing.Definition{
 		ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, Zone: lookup.GivenZone(s), CatchUp: s.CatchUp, Defined: s.DefinedTime,
 	}
@@ -167,7 +168,7 @@ lists the backfills of a schedule.`,
 				return exit.Usagef("invalid backfill ID %q: want a number; jobagent schedule show lists the backfills", args[0])
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.CancelBackfill(cmd.Context(), controldb.BackfillID(id)); err != nil {
+				if err := timetable.On(store).CancelBackfill(cmd.Context(), controldb.BackfillID(id)); err != nil {
 					return err
 				}
 				return a.Done(output.CanceledBackfill{ID: id}, "canceled backfill %d", id)

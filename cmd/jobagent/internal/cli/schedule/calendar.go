@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -23,10 +24,10 @@ import (
 func NewCalendarCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("calendar", "Define calendars: when schedules do not run, or waves of roll-outs do",
 		command.StandsFor("jobs.sp_add_calendar",
-			a.Prints(output.CalendarName{}, newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar))),
+			a.Prints(output.CalendarName{}, newCalendarChangeCommand(a, "add", "Add a calendar", "added", timetable.Store.AddCalendar))),
 		command.StandsFor("jobs.sp_update_calendar",
 			a.Prints(output.CalendarName{}, newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it",
-				"updated", (*controldb.Store).UpdateCalendar))),
+				"updated", timetable.Store.UpdateCalendar))),
 		command.StandsFor("jobs.sp_delete_calendar", a.Prints(output.CalendarName{}, newCalendarDeleteCommand(a))),
 		command.StandsFor("jobs.calendars", newCalendarListCommand(a)),
 		a.Prints(output.Calendar{}, newCalendarShowCommand(a)),
@@ -42,7 +43,7 @@ A calendar is a JSON object with dates, weekly windows and a recurrence rule, ea
 
 // newCalendarChangeCommand returns `jobagent calendar add` or `jobagent calendar update`.
 func newCalendarChangeCommand(a *connect.App, use, short, done string,
-	change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
+	change func(timetable.Store, context.Context, string, string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: use + " CALENDAR --file FILE|-", Short: short, Args: cobra.ExactArgs(1),
@@ -55,7 +56,7 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 				return rejectDefinition(&a.Printer, err)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := change(store, cmd.Context(), args[0], string(spec)); err != nil {
+				if err := change(timetable.On(store), cmd.Context(), args[0], string(spec)); err != nil {
 					return err
 				}
 				return a.Done(output.CalendarName{Name: args[0]}, "%s calendar %s", done, args[0])
@@ -74,7 +75,7 @@ func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes the calendar %s", args[0])); err != nil {
 				return err
 			}
-			if err := store.DeleteCalendar(cmd.Context(), args[0]); err != nil {
+			if err := timetable.On(store).DeleteCalendar(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.CalendarName{Name: args[0]}, "deleted calendar %s", args[0])
@@ -88,7 +89,7 @@ func newCalendarListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, calendarColumns, &cobra.Command{
 		Use: "list", Short: "List all calendars", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.Calendars(cmd.Context(), "")
+			list, err := timetable.On(store).Calendars(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ var calendarColumns = output.Columns([]output.Column[output.Calendar]{
 })
 
 // viewCalendar converts a calendar for -o json.
-func viewCalendar(c controldb.Calendar) output.Calendar {
+func viewCalendar(c timetable.Calendar) output.Calendar {
 	v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime), Updated: output.Optional(c.UpdatedTime)}
 	if !json.Valid(v.Spec) { // impossible by the stored procedure
 		v.Spec = nil

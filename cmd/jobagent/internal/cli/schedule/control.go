@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 )
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
@@ -19,7 +20,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes the schedule %s of the job %s; its active runs go on", args[1], args[0])); err != nil {
 				return err
 			}
-			if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
+			if err := timetable.On(store).Delete(cmd.Context(), args[0], args[1]); err != nil {
 				return err
 			}
 			return a.Done(output.ScheduleName{Job: args[0], Name: args[1]}, "deleted schedule %s of job %s", args[1], args[0])
@@ -61,7 +62,7 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 					return err
 				}
 			}
-			if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
+			if err := timetable.On(store).Enable(cmd.Context(), args[0], name, enabled); err != nil {
 				return err
 			}
 			return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use,
@@ -81,7 +82,7 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 		Long: short + ". Without SCHEDULE, this is the schedule of the job's own definition.",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
 			name := optionalName(args)
-			if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
+			if err := timetable.On(store).Pause(cmd.Context(), args[0], name, paused, note); err != nil {
 				return err
 			}
 			return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use,

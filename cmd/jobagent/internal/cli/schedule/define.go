@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/suggest"
@@ -191,7 +192,7 @@ func (d definition) options(ctx context.Context, store *controldb.Store, now tim
 	if !strings.Contains(d.spec, "blackouts") {
 		return o, nil
 	}
-	list, err := store.Calendars(ctx, "")
+	list, err := timetable.On(store).Calendars(ctx, "")
 	if err != nil {
 		return o, err
 	}
@@ -251,7 +252,7 @@ the translation is shown and stored. A definition with errors is not stored: the
 			if err != nil {
 				return err
 			}
-			s := controldb.ScheduleSpec{JobName: args[0], Name: args[1], Kind: new(string(kind)), Spec: &spec, Parameters: &params}
+			s := timetable.Spec{JobName: args[0], Name: args[1], Kind: new(string(kind)), Spec: &spec, Parameters: &params}
 			command.TakeFields(cmd.Flags(), model.ScheduleFields, &s, &f.settings)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.addSchedule(cmd, &a.Printer, store, s) })
 		},
@@ -261,7 +262,7 @@ the translation is shown and stored. A definition with errors is not stored: the
 }
 
 // addSchedule adds a schedule with a definition, and shows when it is due.
-func (f *definitionFlags) addSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, s controldb.ScheduleSpec) error {
+func (f *definitionFlags) addSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, s timetable.Spec) error {
 	ctx, now := cmd.Context(), time.Now().UTC()
 	d := definition{zone: f.settings.Zone, catchUp: f.settings.CatchUp, overlap: f.settings.Overlap, created: now}
 	if err := d.translate(schedule.Kind(*s.Kind), *s.Spec); err != nil {
@@ -272,7 +273,7 @@ func (f *definitionFlags) addSchedule(cmd *cobra.Command, p *output.Printer, sto
 		return rejectDefinition(p, err)
 	}
 	s.Kind, s.Spec, s.Overlap = new(string(d.kind)), &d.spec, overlapOf(s.Overlap, d.translation)
-	id, err := store.AddSchedule(ctx, s)
+	id, err := timetable.On(store).Add(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -303,7 +304,7 @@ only its parameters are changed here, without SCHEDULE.`,
 			if params != "" && noParams {
 				return exit.Usagef("--no-params cannot be combined with parameters")
 			}
-			u := controldb.ScheduleSpec{JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName)}
+			u := timetable.Spec{JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName)}
 			command.TakeFields(cmd.Flags(), model.ScheduleFields, &u, &f.settings)
 			if params != "" || noParams {
 				u.Parameters = &params
@@ -323,7 +324,7 @@ only its parameters are changed here, without SCHEDULE.`,
 // updateSchedule changes a schedule, and shows when it is due. The definition, new or stored, is
 // parsed with the properties that change; a stored one that is wrong itself does not keep others
 // from being changed.
-func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, u controldb.ScheduleSpec) error {
+func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, u timetable.Spec) error {
 	ctx, now := cmd.Context(), time.Now().UTC()
 	old, err := lookup.Schedule(ctx, store, u.JobName, u.Name)
 	if err != nil {
@@ -348,7 +349,7 @@ func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, 
 	if err != nil && (isNew || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil) {
 		return rejectDefinition(p, err)
 	}
-	if err := store.UpdateSchedule(ctx, u); err != nil {
+	if err := timetable.On(store).Update(ctx, u); err != nil {
 		return err
 	}
 	name := u.Name

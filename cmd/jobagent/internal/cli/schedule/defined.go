@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -41,7 +42,7 @@ type prospect struct {
 
 // prospect judges what was stored by its row. The instants that an agent has computed take
 // precedence over those of parsed.
-func (r result) prospect(row controldb.Schedule) prospect {
+func (r result) prospect(row timetable.Schedule) prospect {
 	var p prospect
 	switch {
 	case !row.Enabled:
@@ -102,7 +103,7 @@ func (r result) show(ctx context.Context, printer *output.Printer, store *contro
 }
 
 // view returns the result for -o json.
-func (r result) view(row controldb.Schedule, p prospect) output.DefinedSchedule {
+func (r result) view(row timetable.Schedule, p prospect) output.DefinedSchedule {
 	v := defined(r.job, r.name, r.id, r.translation)
 	v.State, v.Reason, v.Due = row.State, row.Reason, []string{}
 	if r.parsed == nil {
@@ -178,7 +179,7 @@ func isUTC(due []time.Time, zone *time.Location) bool {
 // awaitValidation reads a schedule's row. If wait is true and there is a live agent, it first
 // waits until an agent has validated the schedule; result is a sentence about this.
 func awaitValidation(ctx context.Context, store *controldb.Store, job, name string,
-	wait bool) (row controldb.Schedule, result string, err error) {
+	wait bool) (row timetable.Schedule, result string, err error) {
 	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
 		return row, "", err
 	}

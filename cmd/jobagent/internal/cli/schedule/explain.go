@@ -18,6 +18,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -76,16 +78,16 @@ func explained(ctx context.Context, store *controldb.Store, args []string) ([]ou
 }
 
 // schedulesOf reads the schedules that explained explains.
-func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]controldb.Schedule, error) {
+func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]timetable.Schedule, error) {
 	if len(args) > 1 {
 		s, err := lookup.Schedule(ctx, store, args[0], args[1])
-		return []controldb.Schedule{s}, err
+		return []timetable.Schedule{s}, err
 	}
-	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: args[0]})
+	list, err := timetable.On(store).List(ctx, timetable.Filter{JobName: args[0]})
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
-	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0],
+	if list, err = timetable.On(store).List(ctx, timetable.Filter{Name: &args[0],
 		NamedOnly: true}); err == nil && len(list) == 0 {
 		err = exit.With(exit.CodeNotFound, fmt.Errorf("no job or schedule is named %q; jobagent schedule list shows all schedules", args[0]))
 	}
@@ -95,7 +97,7 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 // shownSkips is the maximum number of skipped instants that are shown.
 const shownSkips = 5
 
-func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps,
+func explain(ctx context.Context, store *controldb.Store, s timetable.Schedule, hasSteps,
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
@@ -167,12 +169,12 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 }
 
 // history adds the latest run and the latest skipped instants to e.
-func history(ctx context.Context, e *output.ScheduleExplanation, store *controldb.Store, s controldb.Schedule) error {
+func history(ctx context.Context, e *output.ScheduleExplanation, store *controldb.Store, s timetable.Schedule) error {
 	e.LastDue = output.Optional(s.LastDue)
 	var lastRun time.Time
 	if s.LastExecution != uuid.Nil {
 		e.LastRun = &output.ScheduleRun{ID: s.LastExecution.String(), Lifecycle: s.LastLifecycle}
-		run, err := store.Run(ctx, s.LastExecution)
+		run, err := executions.On(store).Get(ctx, s.LastExecution)
 		if err != nil && !errors.Is(err, dberror.ErrExecutionNotFound) { // the run may have been purged
 			return err
 		}
@@ -181,7 +183,7 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 			e.Active = append(e.Active, run.CreateTime)
 		}
 	}
-	skips, err := store.ScheduleSkips(ctx, controldb.SkipFilter{JobName: s.JobName, Name: &s.Name, Limit: shownSkips})
+	skips, err := timetable.On(store).Skips(ctx, timetable.SkipFilter{JobName: s.JobName, Name: &s.Name, Limit: shownSkips})
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,12 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 // viewSchedule converts a schedule for -o json.
-func viewSchedule(s controldb.Schedule) output.Schedule {
+func viewSchedule(s timetable.Schedule) output.Schedule {
 	v := output.Schedule{
 		Job: s.JobName, Name: s.Name, ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, TimeZone: s.TimeZone, Enabled: s.Enabled,
 		State: s.State, Reason: s.Reason, CatchUp: s.CatchUp, Overlap: s.Overlap, PauseOnFailure: s.PauseOnFailure,
@@ -94,7 +95,7 @@ var columns = output.Columns([]output.Column[output.Schedule]{
 })
 
 func newListCommand(a *connect.App) *cobra.Command {
-	var f controldb.ScheduleFilter
+	var f timetable.Filter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List schedules with their states and next due times", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -116,7 +117,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				f.DefinedOnly = true
-				list, err := store.Schedules(cmd.Context(), f)
+				list, err := timetable.On(store).List(cmd.Context(), f)
 				if err != nil {
 					return err
 				}
@@ -150,7 +151,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			backfills, err := store.Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
+			backfills, err := timetable.On(store).Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/tsql"
@@ -17,11 +18,11 @@ import (
 // name. The script does not change existing calendars. On a server without such schedules, it
 // prints a message and continues.
 func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (string, error) {
-	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job})
+	list, err := timetable.On(store).List(ctx, timetable.Filter{JobName: job})
 	if err != nil {
 		return "", err
 	}
-	calendars, err := store.Calendars(ctx, "")
+	calendars, err := timetable.On(store).Calendars(ctx, "")
 	if err != nil {
 		return "", err
 	}

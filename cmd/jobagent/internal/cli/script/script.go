@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -64,7 +65,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			return nil
 		}
 		groups = append(groups, group)
-		list, err := store.TargetGroupMembers(ctx, group)
+		list, err := targetgroups.On(store).Members(ctx, group)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -58,7 +59,7 @@ its pause gets the new reason and end.`,
 				}
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				known, err := store.KnownTargets(cmd.Context(), controldb.KnownTargetFilter{ID: p.Target, Top: 1})
+				known, err := targetgroups.On(store).KnownTargets(cmd.Context(), targetgroups.KnownTargetFilter{ID: p.Target, Top: 1})
 				if err != nil {
 					return err
 				}

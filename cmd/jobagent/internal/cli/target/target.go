@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/inventory"
@@ -71,7 +72,7 @@ func tagText(tags []output.TargetTag) string {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	f := controldb.KnownTargetFilter{}
+	f := targetgroups.KnownTargetFilter{}
 	var gone bool
 	var limit int
 	cmd := command.List(&a.Printer, columns, &cobra.Command{
@@ -116,12 +117,12 @@ groups (jobagent target-group add --tag-filter), which run on the databases that
 }
 
 // read reads at most limit databases, and whether there are more.
-func read(ctx context.Context, store *controldb.Store, f controldb.KnownTargetFilter, limit int) (list []output.KnownTarget, more bool, err error) {
+func read(ctx context.Context, store *controldb.Store, f targetgroups.KnownTargetFilter, limit int) (list []output.KnownTarget, more bool, err error) {
 	list = []output.KnownTarget{}
 	for {
 		f.Windows = true
-		f.Top = min(limit+1-len(list), controldb.MaxKnownTargets)
-		page, err := store.KnownTargets(ctx, f)
+		f.Top = min(limit+1-len(list), targetgroups.MaxKnownTargets)
+		page, err := targetgroups.On(store).KnownTargets(ctx, f)
 		if err != nil {
 			return nil, false, err
 		}
@@ -174,8 +175,8 @@ A file is CSV with the columns server_name and database_name, and one for each t
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				view := output.ChangedTags{Databases: len(list)}
-				for part := range slices.Chunk(list, controldb.MaxTargetTags) {
-					changed, err := store.SetTargetTags(cmd.Context(), part, replace)
+				for part := range slices.Chunk(list, targetgroups.MaxTargetTags) {
+					changed, err := targetgroups.On(store).SetTags(cmd.Context(), part, replace)
 					if err != nil {
 						return err
 					}
@@ -196,23 +197,23 @@ A file is CSV with the columns server_name and database_name, and one for each t
 }
 
 // warnOfUnseen warns of databases that no run has had: their names may have typing errors.
-func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, list []controldb.TargetTags) error {
+func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, list []targetgroups.TargetTags) error {
 	unseen := make(map[uuid.UUID]bool, len(list))
 	for _, t := range list {
 		unseen[t.Target] = true
 	}
-	var filter controldb.KnownTargetFilter
+	var filter targetgroups.KnownTargetFilter
 	if len(list) == 1 {
 		filter.ID = list[0].Target
 	}
-	err := lookup.Seen(ctx, store, filter, func(t controldb.KnownTarget) bool {
+	err := lookup.Seen(ctx, store, filter, func(t targetgroups.KnownTarget) bool {
 		delete(unseen, t.ID)
 		return len(unseen) > 0
 	})
 	if err != nil || len(unseen) == 0 {
 		return err
 	}
-	first := list[slices.IndexFunc(list, func(t controldb.TargetTags) bool { return unseen[t.Target] })]
+	first := list[slices.IndexFunc(list, func(t targetgroups.TargetTags) bool { return unseen[t.Target] })]
 	name := "the database " + first.Server + "/" + first.Database
 	if len(list) > 1 {
 		name = fmt.Sprintf("%d of %s, such as %s/%s", len(unseen), wording.Count(len(list), "database"), first.Server, first.Database)
@@ -224,7 +225,7 @@ func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l
 const unseenText = "no run has had %s: jobagent target list shows those that runs had"
 
 // wanted returns what to set, of the arguments or of a file.
-func wanted(args, remove []string, replace bool, file string, stdin io.Reader) ([]controldb.TargetTags, error) {
+func wanted(args, remove []string, replace bool, file string, stdin io.Reader) ([]targetgroups.TargetTags, error) {
 	if file != "" {
 		if len(args) > 0 || len(remove) > 0 {
 			return nil, exit.Usagef("--file names the databases and their tags: no arguments and no --remove beside it")
@@ -241,7 +242,7 @@ func wanted(args, remove []string, replace bool, file string, stdin io.Reader) (
 	if err := targets.CheckServer(args[0]); err != nil {
 		return nil, exit.Usagef("invalid SERVER %q: %w", args[0], err)
 	}
-	t := controldb.TargetTags{Target: targets.TargetID(args[0], args[1]), Server: args[0], Database: args[1], Tags: map[string]*string{}}
+	t := targetgroups.TargetTags{Target: targets.TargetID(args[0], args[1]), Server: args[0], Database: args[1], Tags: map[string]*string{}}
 	for _, arg := range args[2:] {
 		name, value, ok := strings.Cut(arg, "=")
 		if _, twice := t.Tags[name]; !ok || name == "" || twice {
@@ -258,17 +259,17 @@ func wanted(args, remove []string, replace bool, file string, stdin io.Reader) (
 	if len(t.Tags) == 0 && !replace {
 		return nil, exit.Usagef("want a tag NAME=VALUE, or --remove NAME")
 	}
-	return []controldb.TargetTags{t}, nil
+	return []targetgroups.TargetTags{t}, nil
 }
 
 // readTags reads a table of databases with a column for each tag.
-func readTags(file, text string) ([]controldb.TargetTags, error) {
+func readTags(file, text string) ([]targetgroups.TargetTags, error) {
 	databases, err := inventory.ReadCSV(text, 3)
 	if err != nil {
 		return nil, exit.Usagef("%s: %w", file, err)
 	}
-	list := output.Each(databases, func(d inventory.Database) controldb.TargetTags {
-		return controldb.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags}
+	list := output.Each(databases, func(d inventory.Database) targetgroups.TargetTags {
+		return targetgroups.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags}
 	})
 	return list, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/inventory"
@@ -56,7 +57,7 @@ fails, the parts before it stay.`,
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				group, err := store.TargetGroup(cmd.Context(), args[0])
+				group, err := targetgroups.On(store).Get(cmd.Context(), args[0])
 				if err != nil && !errors.Is(err, dberror.ErrGroupNotFound) {
 					return err
 				}
@@ -74,15 +75,15 @@ fails, the parts before it stay.`,
 						return err
 					}
 				}
-				for part := range slices.Chunk(tags, controldb.MaxTargetTags) {
-					changed, err := store.SetTargetTags(cmd.Context(), part, false)
+				for part := range slices.Chunk(tags, targetgroups.MaxTargetTags) {
+					changed, err := targetgroups.On(store).SetTags(cmd.Context(), part, false)
 					if err != nil {
 						return err
 					}
 					view.TagsChanged += changed
 				}
 				// A group that does not exist has the revision 0.
-				if _, err := store.SetTargetGroup(cmd.Context(), args[0], members, &group.Revision); err != nil {
+				if _, err := targetgroups.On(store).Set(cmd.Context(), args[0], members, &group.Revision); err != nil {
 					return err
 				}
 				return a.Done(view, "target group %s has %s: %d added, %s removed; tags of %s changed", args[0],
@@ -165,11 +166,11 @@ func plan(view *output.ImportedTargetGroup, list []inventory.Database, before []
 }
 
 // tagsOf returns the tags to set.
-func tagsOf(list []inventory.Database) []controldb.TargetTags {
-	var tags []controldb.TargetTags
+func tagsOf(list []inventory.Database) []targetgroups.TargetTags {
+	var tags []targetgroups.TargetTags
 	for _, d := range list {
 		if len(d.Tags) > 0 {
-			tags = append(tags, controldb.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags})
+			tags = append(tags, targetgroups.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags})
 		}
 	}
 	return tags

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -61,11 +62,11 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List all target groups", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			groups, err := store.TargetGroups(cmd.Context(), "")
+			groups, err := targetgroups.On(store).List(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
-			views := output.Each(groups, func(g controldb.TargetGroup) output.TargetGroup {
+			views := output.Each(groups, func(g targetgroups.Group) output.TargetGroup {
 				return output.TargetGroup{Name: g.Name, ID: g.ID, Members: g.Members}
 			})
 			return output.List(&a.Printer, views, columns)
@@ -129,7 +130,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				defer closeTools()
-				resolved, counts, err := tools.Resolver.WithTags(store.TaggedTargets).Explain(cmd.Context(), list)
+				resolved, counts, err := tools.Resolver.WithTags(targetgroups.On(store).TaggedTargets).Explain(cmd.Context(), list)
 				if err != nil {
 					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
 					switch mssql.Classify(err).Class {
@@ -152,7 +153,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if changes {
-					before, err := store.GroupTargets(cmd.Context(), args[0])
+					before, err := targetgroups.On(store).Targets(cmd.Context(), args[0])
 					if err != nil {
 						return err
 					}
@@ -171,7 +172,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 
 // compare returns which databases have come and gone since the last list of a group, and says so.
 // before are the databases of that list, and those of earlier ones.
-func compare(now []output.Target, before []controldb.GroupTarget) (changed []output.Target, summary string) {
+func compare(now []output.Target, before []targetgroups.Target) (changed []output.Target, summary string) {
 	had := map[uuid.UUID]bool{}
 	for _, t := range before {
 		if !t.IsGone {
@@ -205,7 +206,7 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "create GROUP", Short: "Create an empty target group", Args: cobra.ExactArgs(1),
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			id, err := store.AddTargetGroup(cmd.Context(), args[0])
+			id, err := targetgroups.On(store).Add(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -224,7 +225,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			}); err != nil {
 				return err
 			}
-			if err := store.DeleteTargetGroup(cmd.Context(), args[0]); err != nil {
+			if err := targetgroups.On(store).Delete(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Done(output.TargetGroupName{Name: args[0]}, "deleted target group %s", args[0])
@@ -272,7 +273,7 @@ without those of the members with --exclude.`,
 				if err := refuseDuplicate(cmd.Context(), store, args[0], m); err != nil {
 					return err
 				}
-				id, err := store.AddTargetGroupMember(cmd.Context(), args[0], m)
+				id, err := targetgroups.On(store).AddMember(cmd.Context(), args[0], m)
 				if err != nil {
 					return err
 				}
@@ -305,7 +306,7 @@ without those of the members with --exclude.`,
 // refuseDuplicate refuses a member that its group has already. The control database permits it, as
 // Azure does, because it changes nothing.
 func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, m targets.Member) error {
-	list, err := store.TargetGroupMembers(ctx, group)
+	list, err := targetgroups.On(store).Members(ctx, group)
 	if err != nil {
 		return err
 	}
@@ -333,7 +334,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 				if err := command.Confirm(cmd, command.Fixed("This removes the member %s from the target group %s", id, args[0])); err != nil {
 					return err
 				}
-				if err := store.DeleteTargetGroupMember(cmd.Context(), args[0], id); err != nil {
+				if err := targetgroups.On(store).DeleteMember(cmd.Context(), args[0], id); err != nil {
 					return err
 				}
 				return a.Done(output.ChangedMember{Group: args[0], ID: id}, "removed %s from target group %s", id, args[0])

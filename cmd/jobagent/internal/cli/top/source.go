@@ -11,31 +11,32 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
 
-// reads are the methods of [controldb.Store] that the program uses. Each is one call, whose answer
-// does not grow with the number of targets.
-type reads interface {
+// agentReads are the methods of [controldb.Store] that the program uses. Each is one call, whose
+// answer does not grow with the number of targets.
+type agentReads interface {
 	RecentAgents(ctx context.Context, top int) ([]controldb.AgentStatus, error)
-	runs.DetailReader
 }
 
-// summaries are the methods of [summary.Store] that the program uses, as reads.
+// summaries are the methods of [summary.Store] that the program uses, as agentReads.
 type summaries interface {
 	Overview(ctx context.Context, top int) (summary.Overview, error)
 	Failures(ctx context.Context, hours int) (summary.Failures, error)
 }
 
-// rolloutReads are the methods of [rollouts.Store] that the program uses, as reads.
+// rolloutReads are the methods of [rollouts.Store] that the program uses, as agentReads.
 type rolloutReads interface {
-	Rollouts(ctx context.Context, f rollouts.Filter, p controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error)
+	Rollouts(ctx context.Context, f rollouts.Filter, p controldb.Page[executions.Key]) ([]rollouts.Rollout, error)
 }
 
 // source reads what the program shows.
 type source struct {
-	store    reads
+	agents   agentReads
+	runs     runs.DetailReader
 	summary  summaries
 	rollouts rolloutReads
 	// failures are read less often: they cost as much as what failed in 24 hours.
@@ -71,14 +72,14 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 		return overview{}, err
 	}
 	o := overview{Overview: head, readAt: time.Now()}
-	if o.agents, err = s.store.RecentAgents(ctx, 20); err != nil {
+	if o.agents, err = s.agents.RecentAgents(ctx, 20); err != nil {
 		if ctx.Err() != nil || errors.Is(err, dberror.ErrUnreachable) {
 			return overview{}, err
 		}
 		o.noAgents = true
 	}
 	o.agents = slices.DeleteFunc(o.agents, func(a controldb.AgentStatus) bool { return !a.Live })
-	if o.rollouts, err = s.rollouts.Rollouts(ctx, rollouts.Filter{Active: true}, controldb.Page[controldb.RunKey]{Top: listed}); err != nil {
+	if o.rollouts, err = s.rollouts.Rollouts(ctx, rollouts.Filter{Active: true}, controldb.Page[executions.Key]{Top: listed}); err != nil {
 		return overview{}, err
 	}
 	if fresh || time.Since(s.failuresAt) >= failuresInterval {
@@ -95,5 +96,5 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 func (s *source) detail(ctx context.Context, id uuid.UUID, before *runs.Detail) (*runs.Detail, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	return runs.ReadDetail(ctx, s.store, id, before)
+	return runs.ReadDetail(ctx, s.runs, id, before)
 }

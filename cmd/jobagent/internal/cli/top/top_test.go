@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
@@ -30,8 +31,8 @@ type fake struct {
 	agents   []controldb.AgentStatus
 	failures summary.Failures
 	rollouts []rollouts.Rollout
-	run      controldb.Run
-	failed   []controldb.RunTarget
+	run      executions.Run
+	failed   []executions.RunTarget
 	err      error
 	reads    map[string]int
 }
@@ -56,19 +57,19 @@ func (f *fake) Failures(context.Context, int) (summary.Failures, error) {
 	return f.failures, f.count("Failures")
 }
 
-func (f *fake) Rollouts(context.Context, rollouts.Filter, controldb.Page[controldb.RunKey]) ([]rollouts.Rollout, error) {
+func (f *fake) Rollouts(context.Context, rollouts.Filter, controldb.Page[executions.Key]) ([]rollouts.Rollout, error) {
 	return f.rollouts, f.count("Rollouts")
 }
 
-func (f *fake) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
+func (f *fake) Get(context.Context, uuid.UUID, ...executions.Part) (executions.Run, error) {
 	run := f.run
 	run.Steps = slices.Clone(run.Steps)
 	run.Steps[0].States = slices.Clone(run.Steps[0].States)
-	return run, f.count("Run")
+	return run, f.count("Get")
 }
 
-func (f *fake) RunTargets(context.Context, uuid.UUID, controldb.RunTargetFilter) ([]controldb.RunTarget, error) {
-	return f.failed, f.count("RunTargets")
+func (f *fake) Targets(context.Context, uuid.UUID, executions.RunTargetFilter) ([]executions.RunTarget, error) {
+	return f.failed, f.count("Targets")
 }
 
 // now is the database's time in tests.
@@ -92,13 +93,13 @@ func busy() *fake {
 		failures: summary.Failures{Now: now, Runs: 2, Targets: 7, Errors: []summary.FailureGroup{
 			{JobName: "load", StepName: "copy", Message: "Msg 208: Invalid object\r\nname \x1b[31m'x'\u202e", Targets: 7, Last: now.Add(-time.Minute), LastRun: id(99)},
 		}},
-		run: controldb.Run{
+		run: executions.Run{
 			JobName: "job 3", Active: true, Lifecycle: jobs.InProgress, CreateTime: now.Add(-time.Minute), Now: now,
-			Steps: []controldb.RunStep{{StepID: 1, ID: 1, Name: "first", Lifecycle: jobs.InProgress, StartTime: now.Add(-time.Minute), States: []controldb.StateCount{
+			Steps: []executions.RunStep{{StepID: 1, ID: 1, Name: "first", Lifecycle: jobs.InProgress, StartTime: now.Add(-time.Minute), States: []executions.StateCount{
 				{Lifecycle: jobs.Succeeded, Total: 4997}, {Lifecycle: jobs.Failed, Total: 3}, {Lifecycle: jobs.InProgress, Total: 64}, {Lifecycle: jobs.Created, Total: 4936},
 			}}},
 		},
-		failed: []controldb.RunTarget{
+		failed: []executions.RunTarget{
 			{StepID: 1, Server: "srv1", Database: "tenant1", LastMessage: `Cannot open database "tenant1"`},
 			{StepID: 1, Server: "srv1", Database: "tenant2", LastMessage: `Cannot open database "tenant2"`},
 			{StepID: 1, Server: "srv1", Database: "tenant3", LastMessage: "other"},
@@ -118,7 +119,7 @@ func busy() *fake {
 // started returns a model that has read once, in a window of this size.
 func started(t *testing.T, f *fake, width, height int) *model {
 	t.Helper()
-	m := newModel(t.Context(), &source{store: f, summary: f, rollouts: f}, time.Second)
+	m := newModel(t.Context(), &source{agents: f, runs: f, summary: f, rollouts: f}, time.Second)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	m.Update(m.read()())
 	return m
@@ -264,10 +265,10 @@ func TestReads(t *testing.T) {
 	for range 3 {
 		m.Update(m.read()())
 	}
-	require.Equal(t, map[string]int{"Run": 3}, f.reads)
+	require.Equal(t, map[string]int{"Get": 3}, f.reads)
 	f.run.Steps[0].States[1].Total++
 	m.Update(m.read()())
-	require.Equal(t, map[string]int{"Run": 4, "RunTargets": 1}, f.reads)
+	require.Equal(t, map[string]int{"Get": 4, "Targets": 1}, f.reads)
 	// An answer that comes after the page has changed is dropped.
 	late := m.read()
 	press(m, esc)
@@ -331,7 +332,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	f := busy()
-	require.NoError(t, printOnce(t.Context(), &b, &source{store: f, summary: f, rollouts: f}))
+	require.NoError(t, printOnce(t.Context(), &b, &source{agents: f, runs: f, summary: f, rollouts: f}))
 	require.NotContains(t, b.String(), "\x1b")
 	for n := range 30 {
 		if n != 2 {

@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
 
 // Run is a run: how it came to be, how far it is, and the parts that a reader asked for. Lists and
-// [Store.Run] return it; what they do not read is zero, and so are times that are NULL. All times
+// [Store.Get] return it; what they do not read is zero, and so are times that are NULL. All times
 // are the database's.
 type Run struct {
 	ID          uuid.UUID      `db:"job_execution_id"`
@@ -32,10 +33,10 @@ type Run struct {
 	// StartedBy is empty if a schedule or a trigger started the run. Schedule is nil if none did,
 	// or if it was deleted; it is empty for the schedule of the job itself. Due is zero for runs
 	// that were started by hand, and Backfill is 0 for those that no backfill requested.
-	StartedBy string     `db:"started_by"`
-	Schedule  *string    `db:"schedule_name"`
-	Due       time.Time  `db:"due_time"`
-	Backfill  BackfillID `db:"backfill_id"`
+	StartedBy string               `db:"started_by"`
+	Schedule  *string              `db:"schedule_name"`
+	Due       time.Time            `db:"due_time"`
+	Backfill  controldb.BackfillID `db:"backfill_id"`
 	// JobTrigger is the trigger that started the run after runs of other jobs: empty if it was
 	// deleted, nil if none did. [triggers.Store.Events] has these runs.
 	JobTrigger *string `db:"trigger_name"`
@@ -56,7 +57,7 @@ type Run struct {
 	RolloutWave int       `db:"rollout_wave"`
 	// Held is the number of targets whose databases are paused, or have a window that is not open.
 	// HeldFrom and HeldUntil are when the first and the last of them may go on; zero: none is held,
-	// or that is not known. Only Store.Run has them.
+	// or that is not known. Only [Store.Get] has them.
 	Held      int       `db:"held"`
 	HeldFrom  time.Time `db:"held_from"`
 	HeldUntil time.Time `db:"held_until"`
@@ -64,18 +65,18 @@ type Run struct {
 	Now time.Time `db:"now"`
 
 	// Targets counts a database once for each step. NotSucceeded of them ended as Failed, TimedOut
-	// or Canceled. Only lists with RunQuery.Totals have them.
+	// or Canceled. Only lists with Query.Totals have them.
 	Targets      int `db:"targets"`
 	NotSucceeded int `db:"not_succeeded"`
 
-	// LiveAgents is the number of live agents, with RunStates. With 0, nothing moves.
+	// LiveAgents is the number of live agents, with States. With 0, nothing moves.
 	LiveAgents int          `db:"live_agents"`
-	Steps      []RunStep    `db:"-"` // all of the version, in order; of Store.Run only
-	Marks      []TargetMark `db:"-"` // of unfinished targets, with RunMarks
+	Steps      []RunStep    `db:"-"` // all of the version, in order; of [Store.Get] only
+	Marks      []TargetMark `db:"-"` // of unfinished targets, with Marks
 }
 
-// Key is the place of the run in the lists of [Store.Runs].
-func (r Run) Key() RunKey { return RunKey{Created: r.CreateTime, ID: r.ID} }
+// Key is the place of the run in the lists of [Store.List].
+func (r Run) Key() Key { return Key{Created: r.CreateTime, ID: r.ID} }
 
 // Row is the row of the run in jobs.job_executions.
 func (r Run) Row() Execution {
@@ -85,7 +86,7 @@ func (r Run) Row() Execution {
 	}
 }
 
-// Counts returns the numbers of the targets of all steps that have begun, with RunStates.
+// Counts returns the numbers of the targets of all steps that have begun, with States.
 func (r Run) Counts() jobs.Counts {
 	var all jobs.Counts
 	for _, s := range r.Steps {
@@ -136,13 +137,13 @@ type RunStep struct {
 	ResolvedAt  time.Time    `db:"resolved_at"`
 	NextAttempt time.Time    `db:"next_attempt_at"` // of the resolution of its target group
 	LastMessage string       `db:"last_message"`
-	States      []StateCount `db:"-"` // with RunStates; none before the list is frozen
+	States      []StateCount `db:"-"` // with States; none before the list is frozen
 }
 
 // Begun reports whether the step has begun.
 func (s RunStep) Begun() bool { return s.ID != 0 }
 
-// Counts returns the numbers of the targets, with RunStates.
+// Counts returns the numbers of the targets, with States.
 func (s RunStep) Counts() jobs.Counts {
 	var c jobs.Counts
 	for _, state := range s.States {
@@ -190,21 +191,21 @@ type TargetMark struct {
 	Task  int64     `db:"task_id"` // Held: the attempt
 }
 
-// RunPart is a part of a run that costs more than its steps.
-type RunPart int
+// Part is a part of a run that costs more than its steps.
+type Part int
 
 // The parts.
 const (
-	// RunMarks are the marks of unfinished targets. They cost as much as these targets have ranges.
-	RunMarks RunPart = 1 + iota
-	// RunStates are the numbers of targets by step and state. They cost a read of all targets of
+	// Marks are the marks of unfinished targets. They cost as much as these targets have ranges.
+	Marks Part = 1 + iota
+	// States are the numbers of targets by step and state. They cost a read of all targets of
 	// the run, and few rows.
-	RunStates
+	States
 )
 
-// Run reads a run with its steps and some parts, in one call. The error is
+// Get reads a run with its steps and some parts, in one call. The error is
 // [dberror.ErrExecutionNotFound] when no run has this ID.
-func (s *Store) Run(ctx context.Context, id uuid.UUID, parts ...RunPart) (Run, error) {
+func (s Store) Get(ctx context.Context, id uuid.UUID, parts ...Part) (Run, error) {
 	const op = "read the run"
 	var (
 		heads  []Run
@@ -213,11 +214,11 @@ func (s *Store) Run(ctx context.Context, id uuid.UUID, parts ...RunPart) (Run, e
 		states []StateCount
 	)
 	sets := []func(*sqlx.Rows) error{call.Into(&heads), call.Into(&steps), call.Into(&marks)}
-	if slices.Contains(parts, RunStates) {
+	if slices.Contains(parts, States) {
 		sets = append(sets, call.Into(&states))
 	}
-	c := call.New("jobs.sp_get_run").In("job_execution_id", id).In("marks", slices.Contains(parts, RunMarks)).
-		In("states", slices.Contains(parts, RunStates))
+	c := call.New("jobs.sp_get_run").In("job_execution_id", id).In("marks", slices.Contains(parts, Marks)).
+		In("states", slices.Contains(parts, States))
 	if err := s.conn.Query(ctx, op, c, sets...); err != nil {
 		return Run{}, err
 	}
@@ -302,25 +303,25 @@ type Hold struct {
 	WaitingReason string `db:"waiting_reason"`
 }
 
-// RunTargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number
+// TargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number
 // of characters, at most 4,000.
-func (s *Store) RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]WatchedTarget, error) {
-	return s.runTargets(ctx, call.New("jobs.sp_get_run_targets").In("job_execution_id", run).In("step_id", step).
+func (s Store) TargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]WatchedTarget, error) {
+	return s.targets(ctx, call.New("jobs.sp_get_run_targets").In("job_execution_id", run).In("step_id", step).
 		In("max_length", messageLength))
 }
 
-// RunTargetsByID lists targets of a run, as RunTargetsOfStep does. IDs that the run does not have
+// TargetsByID lists targets of a run, as TargetsOfStep does. IDs that the run does not have
 // are left out.
-func (s *Store) RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]WatchedTarget, error) {
+func (s Store) TargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]WatchedTarget, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, fmt.Errorf("encode ids: %w", err)
 	}
-	return s.runTargets(ctx, call.New("jobs.sp_get_run_targets").In("job_execution_id", run).In("ids", string(list)).
+	return s.targets(ctx, call.New("jobs.sp_get_run_targets").In("job_execution_id", run).In("ids", string(list)).
 		In("max_length", messageLength))
 }
 
-func (s *Store) runTargets(ctx context.Context, c *call.Call) ([]WatchedTarget, error) {
+func (s Store) targets(ctx context.Context, c *call.Call) ([]WatchedTarget, error) {
 	var list []WatchedTarget
 	if err := s.conn.Query(ctx, "list targets of the run", c, call.Into(&list)); err != nil {
 		return nil, err

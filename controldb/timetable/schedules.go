@@ -1,4 +1,4 @@
-package controldb
+package timetable
 
 import (
 	"context"
@@ -7,33 +7,34 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// ScheduleSpec is what a caller gives of a schedule.
-type ScheduleSpec = model.ScheduleSpec
+// Spec is what a caller gives of a schedule.
+type Spec = model.ScheduleSpec
 
-// AddSchedule adds a schedule to a job. It returns [dberror.ErrJobNotFound], or
+// Add adds a schedule to a job. It returns [dberror.ErrJobNotFound], or
 // [dberror.ErrScheduleExists] when the name is taken. An agent validates the text afterwards: see
 // Schedule.State.
-func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID, error) {
+func (s Store) Add(ctx context.Context, spec Spec) (controldb.ScheduleID, error) {
 	var id int64
-	c := given(forSchedule(call.New("jobs.sp_add_schedule"), spec.JobName, spec.Name), model.ScheduleFields, &spec)
+	c := call.Given(forSchedule(call.New("jobs.sp_add_schedule"), spec.JobName, spec.Name), model.ScheduleFields, &spec)
 	err := s.conn.Exec(ctx, "add schedule", c.Out("schedule_id", &id))
-	return ScheduleID(id), err
+	return controldb.ScheduleID(id), err
 }
 
-// UpdateSchedule changes the given values. It returns [dberror.ErrScheduleNotFound], or
+// Update changes the given values. It returns [dberror.ErrScheduleNotFound], or
 // [dberror.ErrScheduleExists] when the new name is taken.
-func (s *Store) UpdateSchedule(ctx context.Context, spec ScheduleSpec) error {
+func (s Store) Update(ctx context.Context, spec Spec) error {
 	c := forSchedule(call.New("jobs.sp_update_schedule"), spec.JobName, spec.Name)
-	return s.conn.Exec(ctx, "update schedule", given(c, model.ScheduleFields, &spec))
+	return s.conn.Exec(ctx, "update schedule", call.Given(c, model.ScheduleFields, &spec))
 }
 
-// DeleteSchedule deletes a schedule. Its active runs continue.
-func (s *Store) DeleteSchedule(ctx context.Context, job, name string) error {
+// Delete deletes a schedule. Its active runs continue.
+func (s Store) Delete(ctx context.Context, job, name string) error {
 	return s.conn.Exec(ctx, "delete schedule", forSchedule(call.New("jobs.sp_delete_schedule"), job, name))
 }
 
@@ -42,8 +43,8 @@ func forSchedule(c *call.Call, job, name string) *call.Call {
 	return c.In("job_name", job).In("schedule_name", name)
 }
 
-// EnableSchedule enables or disables a schedule. An empty name means the job's own definition.
-func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bool) error {
+// Enable enables or disables a schedule. An empty name means the job's own definition.
+func (s Store) Enable(ctx context.Context, job, name string, enabled bool) error {
 	op := "enable schedule"
 	if !enabled {
 		op = "disable schedule"
@@ -51,9 +52,9 @@ func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bo
 	return s.conn.Exec(ctx, op, forSchedule(call.New("jobs.sp_enable_schedule"), job, name).In("enabled", enabled))
 }
 
-// PauseSchedule pauses or resumes a schedule and stores a note. An empty name means the job's own
+// Pause pauses or resumes a schedule and stores a note. An empty name means the job's own
 // definition.
-func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool, note string) error {
+func (s Store) Pause(ctx context.Context, job, name string, paused bool, note string) error {
 	op := "pause schedule"
 	if !paused {
 		op = "resume schedule"
@@ -61,7 +62,7 @@ func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool
 	return s.conn.Exec(ctx, op, forSchedule(call.New("jobs.sp_pause_schedule"), job, name).In("paused", paused).OptText("note", note))
 }
 
-// BackfillRequest is the argument of BackfillSchedule.
+// BackfillRequest is the argument of [Store.Backfill].
 type BackfillRequest struct {
 	JobName, Name string
 	// From and To are the first and the last instant of the range. To must not be in the future.
@@ -71,17 +72,17 @@ type BackfillRequest struct {
 	Overlap string
 }
 
-// BackfillSchedule requests runs for a schedule's due instants in a past range.
-func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (BackfillID, error) {
+// Backfill requests runs for a schedule's due instants in a past range.
+func (s Store) Backfill(ctx context.Context, req BackfillRequest) (controldb.BackfillID, error) {
 	var id int64
 	c := forSchedule(call.New("jobs.sp_backfill_schedule"), req.JobName, req.Name).In("from", req.From).In("to", req.To)
 	err := s.conn.Exec(ctx, "backfill schedule", c.OptText("overlap", req.Overlap).Out("backfill_id", &id))
-	return BackfillID(id), err
+	return controldb.BackfillID(id), err
 }
 
 // CancelBackfill ends a backfill. Runs that it has started continue. It returns
 // [dberror.ErrBackfillNotFound] when no backfill has this id.
-func (s *Store) CancelBackfill(ctx context.Context, id BackfillID) error {
+func (s Store) CancelBackfill(ctx context.Context, id controldb.BackfillID) error {
 	return s.conn.Exec(ctx, "cancel backfill", call.New("jobs.sp_cancel_backfill").In("backfill_id", int64(id)))
 }
 
@@ -89,11 +90,11 @@ func (s *Store) CancelBackfill(ctx context.Context, id BackfillID) error {
 type Schedule struct {
 	JobName string `db:"job_name"`
 	// Name is empty for the schedule that the job's own definition holds.
-	Name     string     `db:"schedule_name"`
-	ID       ScheduleID `db:"schedule_id"`
-	Kind     string     `db:"kind"`
-	Spec     string     `db:"spec"`
-	TimeZone string     `db:"time_zone"`
+	Name     string               `db:"schedule_name"`
+	ID       controldb.ScheduleID `db:"schedule_id"`
+	Kind     string               `db:"kind"`
+	Spec     string               `db:"spec"`
+	TimeZone string               `db:"time_zone"`
 	// ScheduleSettings have the zone only if Definitions has read it.
 	model.ScheduleSettings
 	// State is Enabled, Disabled, Completed or Faulted. Reason explains the state.
@@ -175,8 +176,8 @@ func (s Schedule) Words() string {
 	return s.Describe().Text
 }
 
-// ScheduleFilter restricts Schedules. The zero value means all rows.
-type ScheduleFilter struct {
+// Filter restricts [Store.List]. The zero value means all rows.
+type Filter struct {
 	JobName string
 	// Name restricts to one name. It is a pointer because the empty name is valid, too.
 	Name  *string
@@ -189,9 +190,9 @@ type ScheduleFilter struct {
 	Limit int
 }
 
-// newScheduleFilter returns a filter by job, unless job is empty, and by schedule, unless name is
+// newFilter returns a filter by job, unless job is empty, and by schedule, unless name is
 // nil.
-func newScheduleFilter(limit int, job string, name *string) *call.Filter {
+func newFilter(limit int, job string, name *string) *call.Filter {
 	w := call.NewFilter(limit)
 	if job != "" {
 		w.Add("job_name = %s", job)
@@ -202,20 +203,20 @@ func newScheduleFilter(limit int, job string, name *string) *call.Filter {
 	return w
 }
 
-// scheduleColumns are the columns of a Schedule.
-const scheduleColumns = `job_name, schedule_name, schedule_id, kind, spec,
+// columns are the columns of a Schedule.
+const columns = `job_name, schedule_name, schedule_id, kind, spec,
     time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
     last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time,
     parameters, parameters_fault, interval_type, interval_count, start_time, end_time, anchor_time, job_id, description`
 
 // definedSchedule leaves out the schedules of jobs' own definitions that nobody has defined, as
-// [Job.HasOwnSchedule] does.
+// [controldb.Job.HasOwnSchedule] does.
 const definedSchedule = "(schedule_name <> N'' OR enabled = 1 OR paused = 1 OR interval_type <> N'Once' OR start_time >= '0002-01-01')"
 
-// Schedules lists rows of jobs.schedules, by job name and schedule name.
-func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
-	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
+// List lists rows of jobs.schedules, by job name and schedule name.
+func (s Store) List(ctx context.Context, f Filter) ([]Schedule, error) {
+	w := newFilter(f.Limit, f.JobName, f.Name)
 	if f.DefinedOnly {
 		w.Add(definedSchedule)
 	}
@@ -229,19 +230,19 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 		ctx,
 		s.conn,
 		"list schedules",
-		`SELECT TOP (@p1) `+scheduleColumns+`
+		`SELECT TOP (@p1) `+columns+`
 FROM jobs.schedules`+w.Text()+`
 ORDER BY job_name, schedule_name;`, w.Args...)
 }
 
-// ScheduleSkip is a row of the view jobs.schedule_skips.
-type ScheduleSkip struct {
+// Skip is a row of the view jobs.schedule_skips.
+type Skip struct {
 	JobName string `db:"job_name"`
 	// Name is empty for the schedule that the job's own definition holds. Deleted is true when the
 	// schedule no longer exists; then Name is empty, too.
-	Name     string     `db:"schedule_name"`
-	Deleted  bool       `db:"is_deleted"`
-	Schedule ScheduleID `db:"schedule_id"`
+	Name     string               `db:"schedule_name"`
+	Deleted  bool                 `db:"is_deleted"`
+	Schedule controldb.ScheduleID `db:"schedule_id"`
 	// DueAt is the first of Count instants.
 	DueAt        time.Time `db:"due_time"`
 	Count        int       `db:"skipped"`
@@ -250,10 +251,10 @@ type ScheduleSkip struct {
 	RecordedTime time.Time `db:"recorded_time"`
 }
 
-// isDeleted is the column of ScheduleSkip.Deleted.
+// isDeleted is the column of Skip.Deleted.
 const isDeleted = "CAST(CASE WHEN schedule_name IS NULL THEN 1 ELSE 0 END AS BIT) AS is_deleted"
 
-// SkipFilter restricts ScheduleSkips. The zero value means all rows.
+// SkipFilter restricts [Store.Skips]. The zero value means all rows.
 type SkipFilter struct {
 	JobName string
 	Name    *string
@@ -264,16 +265,16 @@ type SkipFilter struct {
 	Limit int
 }
 
-// ScheduleSkips lists rows of jobs.schedule_skips, latest first.
-func (s *Store) ScheduleSkips(ctx context.Context, f SkipFilter) ([]ScheduleSkip, error) {
-	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
+// Skips lists rows of jobs.schedule_skips, latest first.
+func (s Store) Skips(ctx context.Context, f SkipFilter) ([]Skip, error) {
+	w := newFilter(f.Limit, f.JobName, f.Name)
 	if f.Cause != "" {
 		w.Add("cause = %s", f.Cause)
 	}
 	if !f.Since.IsZero() {
 		w.Add("due_time >= %s", call.Datetime2(f.Since))
 	}
-	return call.SelectAll[ScheduleSkip](
+	return call.SelectAll[Skip](
 		ctx,
 		s.conn,
 		"list skipped instants",
@@ -293,8 +294,8 @@ type Backfill struct {
 
 // Backfills lists rows of jobs.schedule_backfills, latest first. An empty job and a nil name mean
 // all; limit 0 means 1000000.
-func (s *Store) Backfills(ctx context.Context, job string, name *string, limit int) ([]Backfill, error) {
-	w := newScheduleFilter(limit, job, name)
+func (s Store) Backfills(ctx context.Context, job string, name *string, limit int) ([]Backfill, error) {
+	w := newFilter(limit, job, name)
 	return call.SelectAll[Backfill](
 		ctx,
 		s.conn,
@@ -306,18 +307,18 @@ ORDER BY backfill_id DESC;`, w.Args...)
 }
 
 // AddCalendar adds a calendar. It returns [dberror.ErrCalendarExists] when the name is taken.
-func (s *Store) AddCalendar(ctx context.Context, name, spec string) error {
+func (s Store) AddCalendar(ctx context.Context, name, spec string) error {
 	return s.conn.Exec(ctx, "add calendar", call.New("jobs.sp_add_calendar").In("calendar_name", name).In("spec", spec))
 }
 
 // UpdateCalendar changes a calendar. It returns [dberror.ErrCalendarNotFound] when no calendar has
 // this name.
-func (s *Store) UpdateCalendar(ctx context.Context, name, spec string) error {
+func (s Store) UpdateCalendar(ctx context.Context, name, spec string) error {
 	return s.conn.Exec(ctx, "update calendar", call.New("jobs.sp_update_calendar").In("calendar_name", name).In("spec", spec))
 }
 
 // DeleteCalendar deletes a calendar. The procedure refuses while a schedule uses the calendar.
-func (s *Store) DeleteCalendar(ctx context.Context, name string) error {
+func (s Store) DeleteCalendar(ctx context.Context, name string) error {
 	return s.conn.Exec(ctx, "delete calendar", call.New("jobs.sp_delete_calendar").In("calendar_name", name))
 }
 
@@ -330,7 +331,7 @@ type Calendar struct {
 }
 
 // Calendars lists the calendar of a name, or all when it is empty, by name.
-func (s *Store) Calendars(ctx context.Context, name string) ([]Calendar, error) {
+func (s Store) Calendars(ctx context.Context, name string) ([]Calendar, error) {
 	w := call.NewFilter(0)
 	if name != "" {
 		w.Add("calendar_name = %s", name)

@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -45,9 +45,9 @@ type DurationSummary struct {
 	WaitMaxMS int64 `db:"wait_max_ms"`
 }
 
-// RunDurations returns the percentiles of a run's targets: the value of the target at the place
+// Durations returns the percentiles of a run's targets: the value of the target at the place
 // that the share gives, rounded up. step 0 means all steps.
-func (s *Store) RunDurations(ctx context.Context, run uuid.UUID, step int) (DurationSummary, error) {
+func (s Store) Durations(ctx context.Context, run uuid.UUID, step int) (DurationSummary, error) {
 	from, to := stepRange(step)
 	const op = "read durations"
 	list, err := call.SelectAll[DurationSummary](ctx, s.conn, op, withSpans+`
@@ -78,8 +78,8 @@ type DurationBucket struct {
 	Failed int `db:"failed"`
 }
 
-// RunHistogram counts the ended targets of a run by duration. step 0 means all steps.
-func (s *Store) RunHistogram(ctx context.Context, run uuid.UUID, step int) ([]DurationBucket, error) {
+// Histogram counts the ended targets of a run by duration. step 0 means all steps.
+func (s Store) Histogram(ctx context.Context, run uuid.UUID, step int) ([]DurationBucket, error) {
 	from, to := stepRange(step)
 	return call.SelectAll[DurationBucket](ctx, s.conn, "read the histogram of durations", `SELECT h.bucket, COUNT(*) AS total, SUM(h.failed) AS failed
 FROM (
@@ -97,7 +97,7 @@ ORDER BY h.bucket;`, mssqldb.UniqueIdentifier(run), from, to)
 
 // SlowestAttempts lists the attempts on the slowest targets ([Slowest]) of a step, by id; at most
 // limit. step 0 means all steps.
-func (s *Store) SlowestAttempts(ctx context.Context, run uuid.UUID, step, top, limit int) ([]Attempt, error) {
+func (s Store) SlowestAttempts(ctx context.Context, run uuid.UUID, step, top, limit int) ([]Attempt, error) {
 	from, to := stepRange(step)
 	return call.SelectAll[Attempt](ctx, s.conn, "list the attempts of the slowest targets", withSpans+`
 ),

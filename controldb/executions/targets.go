@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// BackfillRuns lists the runs of the backfill that started a run: at most top due before
+// OfBackfill lists the runs of the backfill that started a run: at most top due before
 // the run, the run itself, and at most top due after it, by due time.
 //
 // Plan: UQ_job_executions_due_at from the due instant of the run in both directions. Runs of the
 // schedule that the backfill did not request are read and left out.
-func (s *Store) BackfillRuns(ctx context.Context, run Run, top int) ([]Run, error) {
+func (s Store) OfBackfill(ctx context.Context, run Run, top int) ([]Run, error) {
 	if run.Backfill == 0 {
 		return nil, nil
 	}
@@ -143,11 +143,11 @@ const (
 	LongestWait
 )
 
-// RunTargets lists targets of a run.
+// Targets lists targets of a run.
 //
 // Plan: the targets of the run once by UQ_target_executions_target_id, sorted. With a target, the
 // steps of the run, and for each of them a key of this index.
-func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter) ([]RunTarget, error) {
+func (s Store) Targets(ctx context.Context, run uuid.UUID, f RunTargetFilter) ([]RunTarget, error) {
 	w := call.NewFilter(f.Limit)
 	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
 	if len(f.Steps) > 0 {
@@ -214,11 +214,11 @@ const attemptColumns = `v.step_id, v.target_id, v.attempt_id, v.attempt, v.start
     v.error_severity, v.error_state, v.error_line, v.error_procedure, v.rows_affected, v.elapsed_ms, v.session_id, v.unreached,
     v.send_began_time, v.agent_id, v.host_name, v.term_id, v.is_term_over`
 
-// TargetAttempts lists the attempts of a step on a target, the latest first, before the attempt
+// Attempts lists the attempts of a step on a target, the latest first, before the attempt
 // before, which is 0 for the latest.
 //
 // Plan: the attempts of this target by IX_task_executions_execution_id.
-func (s *Store) TargetAttempts(ctx context.Context, run uuid.UUID, step int, target uuid.UUID, before int64, top int) ([]Attempt, error) {
+func (s Store) Attempts(ctx context.Context, run uuid.UUID, step int, target uuid.UUID, before int64, top int) ([]Attempt, error) {
 	w := call.NewFilter(top)
 	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
 	w.Add("v.step_id = %s", step)
@@ -240,7 +240,7 @@ type AttemptMessage struct {
 // reader looks for first (errors, and what the agent and a response said) with important.
 //
 // Plan: a range of the key of task_messages.
-func (s *Store) AttemptMessages(ctx context.Context, run uuid.UUID, attempt int64, important bool, after, top int) ([]AttemptMessage, error) {
+func (s Store) AttemptMessages(ctx context.Context, run uuid.UUID, attempt int64, important bool, after, top int) ([]AttemptMessage, error) {
 	w := call.NewFilter(top)
 	w.Add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
 	w.Add("v.attempt_id = %s", attempt)
@@ -281,7 +281,7 @@ type MessageCount struct {
 }
 
 // CountMessages counts the messages of an attempt.
-func (s *Store) CountMessages(ctx context.Context, run uuid.UUID, attempt int64) (MessageCount, error) {
+func (s Store) CountMessages(ctx context.Context, run uuid.UUID, attempt int64) (MessageCount, error) {
 	list, err := call.SelectAll[MessageCount](ctx, s.conn, "count messages of an attempt", `SELECT COUNT(*) AS total,
     COALESCE(SUM(CASE WHEN v.message_kind NOT IN (N'Info', N'Rows', N'Output') THEN 1 ELSE 0 END), 0) AS important
 FROM jobs.job_execution_messages AS v
@@ -312,7 +312,7 @@ type TargetResult struct {
 //
 // Plan: IX_job_executions_job_id_create_time from the run on; for each run the key of the step and
 // of UQ_target_executions_target_id.
-func (s *Store) TargetHistory(ctx context.Context, t RunTarget, created time.Time, top int) ([]TargetResult, error) {
+func (s Store) TargetHistory(ctx context.Context, t RunTarget, created time.Time, top int) ([]TargetResult, error) {
 	return call.SelectAll[TargetResult](ctx, s.conn, "list the results of a target", `SELECT r.job_execution_id, r.create_time, r.job_version,
     r.lifecycle AS run_lifecycle, COALESCE(v.lifecycle, N'') AS lifecycle, v.step_id, v.start_time, v.end_time, v.attempts, v.error_number, v.outcome_unknown, v.last_message
 FROM (
@@ -345,7 +345,7 @@ type StepPeers struct {
 // a number.
 //
 // Plan: indexes alone, see jobs.job_execution_step_counts and jobs.job_execution_errors.
-func (s *Store) StepPeers(ctx context.Context, run uuid.UUID, step int, number *int32) (StepPeers, error) {
+func (s Store) StepPeers(ctx context.Context, run uuid.UUID, step int, number *int32) (StepPeers, error) {
 	wanted := int32(0)
 	if number != nil {
 		wanted = *number
@@ -368,7 +368,7 @@ WHERE c.job_execution_id = @p1
 // most top of each.
 //
 // Plan: the targets of the run once by UQ_target_executions_target_id.
-func (s *Store) FirstTargets(ctx context.Context, run uuid.UUID, top int) ([]RunTarget, error) {
+func (s Store) FirstTargets(ctx context.Context, run uuid.UUID, top int) ([]RunTarget, error) {
 	return call.SelectAll[RunTarget](ctx, s.conn, "list first targets", `SELECT `+runTargetColumns+`
 FROM (
     SELECT `+strings.ReplaceAll(runTargetColumns, "v.", "w.")+`,

@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -111,10 +111,10 @@ type ChangeCount struct {
 	Total  int    `db:"total"`
 }
 
-// CompareRuns counts how the targets of a run compare with those of another run of the job.
+// Compare counts how the targets of a run compare with those of another run of the job.
 //
 // Plan: the targets of both runs once by UQ_target_executions_target_id, and a hash aggregate.
-func (s *Store) CompareRuns(ctx context.Context, run, with uuid.UUID) (map[Change]int, error) {
+func (s Store) Compare(ctx context.Context, run, with uuid.UUID) (map[Change]int, error) {
 	list, err := call.SelectAll[ChangeCount](ctx, s.conn, "compare runs", compared+`SELECT p.change, COUNT(*) AS total
 FROM pairs AS p
 GROUP BY p.change;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(with))
@@ -131,7 +131,7 @@ GROUP BY p.change;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(wit
 // ComparedTargets lists the targets of one change: those whose time has changed most first, then by
 // step, server and database; top of them behind the first skip ones. It reads all targets of both
 // runs for every page.
-func (s *Store) ComparedTargets(ctx context.Context, run, with uuid.UUID, change Change, skip, top int) ([]ComparedTarget, error) {
+func (s Store) ComparedTargets(ctx context.Context, run, with uuid.UUID, change Change, skip, top int) ([]ComparedTarget, error) {
 	return call.SelectAll[ComparedTarget](ctx, s.conn, "list compared targets", compared+`SELECT p.change, p.step_name, p.target_id, p.target_server_name,
     p.target_database_name, p.step_id, p.lifecycle, p.ms, p.error_number, p.last_message, p.step_before, p.lifecycle_before, p.ms_before,
     p.error_before
@@ -157,7 +157,7 @@ type ChangedStep struct {
 
 // ChangedSteps lists the steps whose command, credential or target group differ between two
 // versions of a job.
-func (s *Store) ChangedSteps(ctx context.Context, jobID uuid.UUID, from, to int) ([]ChangedStep, error) {
+func (s Store) ChangedSteps(ctx context.Context, jobID uuid.UUID, from, to int) ([]ChangedStep, error) {
 	if from == to {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -98,18 +98,18 @@ type End struct {
 	Message  string `db:"last_message"`
 }
 
-// ExplainExecution explains what each unfinished row of a run waits for, and how the finished ones
+// Explain explains what each unfinished row of a run waits for, and how the finished ones
 // ended. It returns [dberror.ErrExecutionNotFound] when no run has this id.
-func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation, error) {
+func (s Store) Explain(ctx context.Context, id uuid.UUID) (Explanation, error) {
 	return s.explain(ctx, call.New("jobs.sp_explain_execution").In("job_execution_id", id))
 }
 
-// ExplainTarget is ExplainExecution, and the Waits include the target of a step in any case.
-func (s *Store) ExplainTarget(ctx context.Context, id uuid.UUID, step int, target uuid.UUID) (Explanation, error) {
+// ExplainTarget is Explain, and the Waits include the target of a step in any case.
+func (s Store) ExplainTarget(ctx context.Context, id uuid.UUID, step int, target uuid.UUID) (Explanation, error) {
 	return s.explain(ctx, call.New("jobs.sp_explain_execution").In("job_execution_id", id).In("step_id", step).In("target_id", target))
 }
 
-func (s *Store) explain(ctx context.Context, c *call.Call) (Explanation, error) {
+func (s Store) explain(ctx context.Context, c *call.Call) (Explanation, error) {
 	const op = "explain the execution"
 	var (
 		heads  []Explanation

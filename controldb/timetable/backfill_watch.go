@@ -1,4 +1,4 @@
-package controldb
+package timetable
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
@@ -58,7 +59,7 @@ type backfillStateRow struct {
 //
 // Plan: the backfill by its key; the runs of its schedule that are due in its range, once, by
 // UQ_job_executions_due_at. It costs as much as the range has runs.
-func (s *Store) BackfillWatch(ctx context.Context, id BackfillID) (BackfillWatch, error) {
+func (s Store) BackfillWatch(ctx context.Context, id controldb.BackfillID) (BackfillWatch, error) {
 	const op = "watch the backfill"
 	rows, err := call.SelectAll[backfillStateRow](ctx, s.conn, op, `SELECT f.job_name, f.schedule_name, f.state, f.reason, f.next_time, f.buffered, f.skipped,
     r.lifecycle, COALESCE(r.is_active, 0) AS is_active, COALESCE(r.total, 0) AS total, a.job_execution_id AS active_id, l.live_agents
@@ -115,7 +116,7 @@ ORDER BY r.lifecycle;`, int64(id))
 // was none, or all were skipped. It is 0 for a backfill that does not exist.
 //
 // Plan: as [Store.BackfillWatch], and the targets of each of the runs by the key of the run.
-func (s *Store) BackfillRunsWithoutTarget(ctx context.Context, id BackfillID) (int, error) {
+func (s Store) BackfillRunsWithoutTarget(ctx context.Context, id controldb.BackfillID) (int, error) {
 	rows, err := call.SelectAll[struct {
 		Total int `db:"total"`
 	}](ctx, s.conn, "count the runs of the backfill without a target", `SELECT COUNT(*) AS total

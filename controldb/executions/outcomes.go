@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -102,7 +103,7 @@ func (o TargetOutcome) Lacking() bool { return o.Outcome != string(jobs.Succeede
 
 // TargetOutcomes returns what jobs last did on databases. It returns [dberror.ErrGroupNotFound]
 // when the group does not exist.
-func (s *Store) TargetOutcomes(ctx context.Context, f TargetFilter) (TargetOutcomes, error) {
+func (s Store) TargetOutcomes(ctx context.Context, f TargetFilter) (TargetOutcomes, error) {
 	const op = "list what jobs last did on databases"
 	c := call.New("jobs.sp_get_target_outcomes").OptText("target_group_name", f.Group).OptText("search", f.Search).
 		OptText("job_search", f.JobSearch).In("lacking", f.Lacking).OptText("after_job", f.AfterJob).In("jobs", int64(f.Jobs))
@@ -129,36 +130,36 @@ func (s *Store) TargetOutcomes(ctx context.Context, f TargetFilter) (TargetOutco
 
 // RunOnTarget is a step of a run on a database.
 type RunOnTarget struct {
-	Run          uuid.UUID      `db:"job_execution_id"`
-	JobName      string         `db:"job_name"`
-	JobID        uuid.UUID      `db:"job_id"`
-	JobVersion   int            `db:"job_version"`
-	StepID       int            `db:"step_id"`
-	StepName     string         `db:"step_name"`
-	Server       string         `db:"server_name"`
-	Database     string         `db:"database_name"` // empty for an endpoint
-	Lifecycle    jobs.Lifecycle `db:"lifecycle"`     // may also be WaitingForCallback
-	Active       bool           `db:"is_active"`
-	Attempts     int            `db:"attempts"`
-	StartTime    time.Time      `db:"start_time"`
-	EndTime      time.Time      `db:"end_time"`
-	Error        int            `db:"error_number"`
-	Message      string         `db:"message"` // the first 300 characters
-	RunLifecycle jobs.Lifecycle `db:"run_lifecycle"`
-	CreateTime   time.Time      `db:"create_time"` // of the run
-	StartedBy    string         `db:"started_by"`  // empty: a schedule or a trigger
-	Schedule     *string        `db:"schedule_name"`
-	Due          time.Time      `db:"due_time"`
-	JobTrigger   *string        `db:"trigger_name"` // as in [Run]
-	Rerun        bool           `db:"is_rerun"`
-	DurationMS   *int64         `db:"duration_ms"` // as in [RunTarget]
-	Mode         RunMode        `db:"mode"`
+	Run          uuid.UUID         `db:"job_execution_id"`
+	JobName      string            `db:"job_name"`
+	JobID        uuid.UUID         `db:"job_id"`
+	JobVersion   int               `db:"job_version"`
+	StepID       int               `db:"step_id"`
+	StepName     string            `db:"step_name"`
+	Server       string            `db:"server_name"`
+	Database     string            `db:"database_name"` // empty for an endpoint
+	Lifecycle    jobs.Lifecycle    `db:"lifecycle"`     // may also be WaitingForCallback
+	Active       bool              `db:"is_active"`
+	Attempts     int               `db:"attempts"`
+	StartTime    time.Time         `db:"start_time"`
+	EndTime      time.Time         `db:"end_time"`
+	Error        int               `db:"error_number"`
+	Message      string            `db:"message"` // the first 300 characters
+	RunLifecycle jobs.Lifecycle    `db:"run_lifecycle"`
+	CreateTime   time.Time         `db:"create_time"` // of the run
+	StartedBy    string            `db:"started_by"`  // empty: a schedule or a trigger
+	Schedule     *string           `db:"schedule_name"`
+	Due          time.Time         `db:"due_time"`
+	JobTrigger   *string           `db:"trigger_name"` // as in [Run]
+	Rerun        bool              `db:"is_rerun"`
+	DurationMS   *int64            `db:"duration_ms"` // as in [RunTarget]
+	Mode         controldb.RunMode `db:"mode"`
 }
 
-// RunsOnTarget lists the steps of the newest runs that had a database in a list of targets: of one
+// OnTarget lists the steps of the newest runs that had a database in a list of targets: of one
 // job or, if jobName is empty, of all, and of those that were created before a run, unless it is
 // the zero value. top is the maximum number of runs, 1 to 500.
-func (s *Store) RunsOnTarget(ctx context.Context, target uuid.UUID, jobName string, before uuid.UUID, top int) ([]RunOnTarget, error) {
+func (s Store) OnTarget(ctx context.Context, target uuid.UUID, jobName string, before uuid.UUID, top int) ([]RunOnTarget, error) {
 	c := call.New("jobs.sp_get_target_runs").In("target_id", target).OptText("job_name", jobName).In("top", int64(top))
 	if before != uuid.Nil {
 		c = c.In("before", before)

@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"regexp"

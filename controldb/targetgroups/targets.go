@@ -1,4 +1,4 @@
-package controldb
+package targetgroups
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -62,7 +63,7 @@ type KnownTargetFilter struct {
 const MaxKnownTargets = 10_000
 
 // KnownTargets lists databases in the order of their servers and names.
-func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownTarget, error) {
+func (s Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownTarget, error) {
 	c := call.New("jobs.sp_get_targets").OptText("tag_filter", f.TagFilter).OptText("target_group_name", f.Group).
 		OptText("name", f.Name).OptText("after_server", f.After.Server).In("top", int64(f.Top))
 	if f.After.Server != "" {
@@ -91,9 +92,9 @@ func (t KnownTarget) WindowNames() ([]string, error) {
 	return names, nil
 }
 
-// GroupTarget is a row of the view jobs.target_group_targets: a database that a list of targets of
+// Target is a row of the view jobs.target_group_targets: a database that a list of targets of
 // a group had.
-type GroupTarget struct {
+type Target struct {
 	ID       uuid.UUID `db:"target_id"`
 	Server   string    `db:"server_name"`
 	Database string    `db:"database_name"`
@@ -102,11 +103,11 @@ type GroupTarget struct {
 	Resolved time.Time `db:"resolved_time"`
 }
 
-// GroupTargets lists the databases that lists of targets of a group had, in the order of their
+// Targets lists the databases that lists of targets of a group had, in the order of their
 // servers and names. The list is empty if no run has resolved the group to a database yet, or the
 // group does not exist.
-func (s *Store) GroupTargets(ctx context.Context, group string) ([]GroupTarget, error) {
-	return call.SelectAll[GroupTarget](ctx, s.conn, "list databases of target group",
+func (s Store) Targets(ctx context.Context, group string) ([]Target, error) {
+	return call.SelectAll[Target](ctx, s.conn, "list databases of target group",
 		`SELECT target_id, server_name, database_name, is_gone, resolved_time
 FROM jobs.target_group_targets
 WHERE target_group_name = @p1
@@ -115,7 +116,7 @@ ORDER BY server_name, database_name, target_id;`, group)
 
 // TaggedTargets lists the databases for which a member of the kind Tag stands now, as agents get
 // them.
-func (s *Store) TaggedTargets(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+func (s Store) TaggedTargets(ctx context.Context, m targets.Member) ([]targets.Target, error) {
 	f := KnownTargetFilter{TagFilter: m.TagFilter, Top: MaxKnownTargets}
 	if m.Membership == targets.Include || m.Membership == "" {
 		f.Gone = new(bool)
@@ -150,10 +151,10 @@ type TargetTags struct {
 	Tags map[string]*string
 }
 
-// SetTargetTags sets tags of at most [MaxTargetTags] databases in one transaction. replace removes
+// SetTags sets tags of at most [MaxTargetTags] databases in one transaction. replace removes
 // all tags of these databases that are not named. It returns the number of databases whose tags
 // have changed.
-func (s *Store) SetTargetTags(ctx context.Context, list []TargetTags, replace bool) (changed int, err error) {
+func (s Store) SetTags(ctx context.Context, list []TargetTags, replace bool) (changed int, err error) {
 	text, err := tagsJSON(list)
 	if err != nil {
 		return 0, err
@@ -169,7 +170,7 @@ const queryTagsPerCall = 1000
 
 // SetQueryTags gives databases the tags that queries of a target group have returned, while the
 // term holds the resolution of the group. Otherwise it has no effect.
-func (s *Store) SetQueryTags(ctx context.Context, term TermID, task TaskID, tags []targets.Tags) error {
+func (s Store) SetQueryTags(ctx context.Context, term controldb.TermID, task controldb.TaskID, tags []targets.Tags) error {
 	for part := range slices.Chunk(tags, queryTagsPerCall) {
 		list := make([]TargetTags, 0, len(part))
 		for _, t := range part {
@@ -179,7 +180,7 @@ func (s *Store) SetQueryTags(ctx context.Context, term TermID, task TaskID, tags
 		if err != nil {
 			return err
 		}
-		c := ForTerm(call.New("jobs_internal.set_query_tags"), term).In("task_id", int64(task)).In("list", text)
+		c := controldb.ForTerm(call.New("jobs_internal.set_query_tags"), term).In("task_id", int64(task)).In("list", text)
 		if err := s.conn.Exec(ctx, "set tags of a query", c); err != nil {
 			return err
 		}
