@@ -58,8 +58,8 @@ func (s *Surface) credentialOperations() []rest.Operation {
 }
 
 // credentialView describes a credential.
-func (p *place) credentialView(c access.Credential) credentialView {
-	v := credentialView{envelope: envelope{ID: p.id("credentials", c.Name), Name: c.Name, Type: typeCredential}}
+func (at *place) credentialView(c access.Credential) credentialView {
+	v := credentialView{envelope: envelope{ID: at.id("credentials", c.Name), Name: c.Name, Type: typeCredential}}
 	v.Properties.Username = c.Username
 	return v
 }
@@ -77,8 +77,8 @@ func (at *place) getCredential(ctx context.Context, r *rest.Request) (*rest.Resp
 	return at.answerCredential(http.StatusOK, credential), nil
 }
 
-func (p *place) answerCredential(status int, credential access.Credential) *rest.Response {
-	v := p.credentialView(credential)
+func (at *place) answerCredential(status int, credential access.Credential) *rest.Response {
+	v := at.credentialView(credential)
 	return tagged(status, v.ID, credential.Revision, v)
 }
 
@@ -120,13 +120,13 @@ func (at *place) putCredential(ctx context.Context, r *rest.Request) (*rest.Resp
 }
 
 // readCredential reads the body of PUT credential.
-func (p *place) readCredential(r *rest.Request, name string) (credentialInput, error) {
+func (at *place) readCredential(r *rest.Request, name string) (credentialInput, error) {
 	var in credentialInput
 	if err := decode(r, &in); err != nil {
 		return in, err
 	}
 	var f faults
-	in.check(&f, p.id("credentials", name), name, typeCredential)
+	in.check(&f, at.id("credentials", name), name, typeCredential)
 	password := in.Properties.Password
 	if password.Set && (password.Null || password.Value == "") {
 		f.add("$.properties.password", "The password is empty: leave it out to keep the stored one.")
@@ -144,13 +144,13 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 }
 
 // storeCredential seals the password as the next version of the stored one, and stores both.
-func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (put controldb.Put[access.Credential], err error) {
-	current, err := access.On(p.store).Credential(ctx, name)
+func (at *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (put controldb.Put[access.Credential], err error) {
+	current, err := access.On(at.store).Credential(ctx, name)
 	missing := errors.Is(err, dberror.ErrCredentialNotFound)
 	if err != nil && !missing {
 		return put, err
 	}
-	match, err := etag.Parse(r.HTTP.Header).Expect(p.id("credentials", current.Name), current.Revision)
+	match, err := etag.Parse(r.HTTP.Header).Expect(at.id("credentials", current.Name), current.Revision)
 	if err != nil {
 		return put, err
 	}
@@ -159,14 +159,14 @@ func (p *place) storeCredential(ctx context.Context, r *rest.Request, name strin
 		if !missing {
 			name = current.Name // what a value is sealed for is the stored spelling
 		}
-		sealed, err = secrets.On(p.store).Seal(ctx, secret.Place{
+		sealed, err = secrets.On(at.store).Seal(ctx, secret.Place{
 			Owner: secret.OwnerCredential, Name: name, Version: current.SecretVersion + 1,
 		}, password)
 		if err != nil {
 			return put, err
 		}
 	}
-	return access.On(p.store).SetCredential(ctx, name, in.Properties.Username, sealed, match)
+	return access.On(at.store).SetCredential(ctx, name, in.Properties.Username, sealed, match)
 }
 
 func (at *place) deleteCredential(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -99,10 +99,10 @@ func (s *Surface) driftOperations() []rest.Operation {
 }
 
 // schemaView describes a schema that a database had.
-func (p *place) schemaView(h drifts.SchemaState) schemaView {
+func (at *place) schemaView(h drifts.SchemaState) schemaView {
 	name := h.Target.String()
-	v := schemaView{envelope: envelope{ID: p.id("driftHistory", name), Name: name, Type: typeSchema}}
-	v.Properties.ServerName, v.Properties.DatabaseName, v.Properties.Options = p.shortServer(h.Server), h.Database, h.Options
+	v := schemaView{envelope: envelope{ID: at.id("driftHistory", name), Name: name, Type: typeSchema}}
+	v.Properties.ServerName, v.Properties.DatabaseName, v.Properties.Options = at.shortServer(h.Server), h.Database, h.Options
 	v.Properties.Fingerprint, v.Properties.Objects = hex.EncodeToString(h.Fingerprint), h.Objects
 	v.Properties.FirstSeenTime, v.Properties.LastSeenTime = instant(h.FirstSeen), instant(h.LastSeen)
 	v.Properties.IsCurrent, v.Properties.Changes = h.Current, h.Changes
@@ -110,9 +110,9 @@ func (p *place) schemaView(h drifts.SchemaState) schemaView {
 }
 
 // baselineView describes a baseline from its rows.
-func (p *place) baselineView(rows []drifts.Baseline) baselineView {
+func (at *place) baselineView(rows []drifts.Baseline) baselineView {
 	name := rows[0].Name
-	v := baselineView{envelope: envelope{ID: p.id("driftBaselines", name), Name: name, Type: typeBaseline}}
+	v := baselineView{envelope: envelope{ID: at.id("driftBaselines", name), Name: name, Type: typeBaseline}}
 	v.Properties.Source, v.Properties.SetTime, v.Properties.SetBy = rows[0].Source, instant(rows[0].Set), rows[0].By
 	for _, one := range rows {
 		v.Properties.Schemas = append(v.Properties.Schemas, baselineSchemaView{one.Options, hex.EncodeToString(one.Fingerprint), one.Objects})
@@ -121,21 +121,21 @@ func (p *place) baselineView(rows []drifts.Baseline) baselineView {
 }
 
 // readDriftFilter reads the filter of the history from the query, and the place of the list.
-func (p *place) readDriftFilter(ctx context.Context, r *rest.Request) (f drifts.Filter, id string, err error) {
-	id = p.id("driftHistory")
+func (at *place) readDriftFilter(ctx context.Context, r *rest.Request) (f drifts.Filter, id string, err error) {
+	id = at.id("driftHistory")
 	switch {
 	case r.Path["job"] != "":
-		job, err := p.job(ctx, r.Path["job"])
+		job, err := at.job(ctx, r.Path["job"])
 		if err != nil {
 			return f, id, err
 		}
-		f.Job, id = job.Name, p.id("jobs", job.Name, "driftHistory")
+		f.Job, id = job.Name, at.id("jobs", job.Name, "driftHistory")
 	case r.Path["group"] != "":
-		g, err := targetgroups.On(p.store).Get(ctx, r.Path["group"])
+		g, err := targetgroups.On(at.store).Get(ctx, r.Path["group"])
 		if err != nil {
 			return f, id, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, r.Path["group"])
 		}
-		f.Group, id = g.Name, p.id("targetGroups", g.Name, "driftHistory")
+		f.Group, id = g.Name, at.id("targetGroups", g.Name, "driftHistory")
 	}
 	if text, ok := r.Query.Get("targetId"); ok {
 		if f.Target, err = uuid.Parse(text); err != nil || len(text) != 36 {
@@ -159,11 +159,11 @@ func (at *place) listSchemas(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 // answerSchemas answers with a page of the history.
-func (p *place) answerSchemas(ctx context.Context, r *rest.Request, f drifts.Filter, id string) (*rest.Response, error) {
-	return answerPage(p, r, func(page controldb.Page[drifts.SchemaStateKey]) (string, []drifts.SchemaState, error) {
-		rows, err := drifts.On(p.store).PageOfHistory(ctx, f, page)
+func (at *place) answerSchemas(ctx context.Context, r *rest.Request, f drifts.Filter, id string) (*rest.Response, error) {
+	return answerPage(at, r, func(page controldb.Page[drifts.SchemaStateKey]) (string, []drifts.SchemaState, error) {
+		rows, err := drifts.On(at.store).PageOfHistory(ctx, f, page)
 		return id, rows, err
-	}, drifts.SchemaState.Key, p.schemaView)
+	}, drifts.SchemaState.Key, at.schemaView)
 }
 
 func (at *place) getSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -201,12 +201,12 @@ func (at *place) getBaseline(ctx context.Context, r *rest.Request) (*rest.Respon
 	return at.answerBaseline(ctx, r.Path["baseline"])
 }
 
-func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
-	rows, err := drifts.On(p.store).Baseline(ctx, name)
+func (at *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
+	rows, err := drifts.On(at.store).Baseline(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrBaselineNotFound, typeBaseline, name)
 	}
-	return &rest.Response{Status: http.StatusOK, Body: p.baselineView(rows)}, nil
+	return &rest.Response{Status: http.StatusOK, Body: at.baselineView(rows)}, nil
 }
 
 func (at *place) putBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {

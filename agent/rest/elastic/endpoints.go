@@ -49,8 +49,8 @@ func (s *Surface) endpointOperations() []rest.Operation {
 }
 
 // endpointView describes a private endpoint.
-func (p *place) endpointView(e access.PrivateEndpoint) endpointView {
-	v := endpointView{envelope: envelope{ID: p.id("privateEndpoints", e.Name), Name: e.Name, Type: typeEndpoint}}
+func (at *place) endpointView(e access.PrivateEndpoint) endpointView {
+	v := endpointView{envelope: envelope{ID: at.id("privateEndpoints", e.Name), Name: e.Name, Type: typeEndpoint}}
 	v.Properties.TargetServerAzureResourceID, v.Properties.PrivateEndpointID = e.Target, e.EndpointID
 	return v
 }
@@ -68,8 +68,8 @@ func (at *place) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 	return at.answerEndpoint(http.StatusOK, endpoint), nil
 }
 
-func (p *place) answerEndpoint(status int, endpoint access.PrivateEndpoint) *rest.Response {
-	v := p.endpointView(endpoint)
+func (at *place) answerEndpoint(status int, endpoint access.PrivateEndpoint) *rest.Response {
+	v := at.endpointView(endpoint)
 	return tagged(status, v.ID, endpoint.Revision, v)
 }
 
@@ -103,10 +103,10 @@ func (at *place) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 // expectEndpoint returns the revision of a private endpoint that the headers of a request want.
-func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+func (at *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
 	return expect(r, dberror.ErrEndpointNotFound, func() (string, int64, error) {
-		endpoint, err := access.On(p.store).PrivateEndpoint(ctx, name)
-		return p.id("privateEndpoints", endpoint.Name), endpoint.Revision, err
+		endpoint, err := access.On(at.store).PrivateEndpoint(ctx, name)
+		return at.id("privateEndpoints", endpoint.Name), endpoint.Revision, err
 	})
 }
 

@@ -103,7 +103,7 @@ func provisioningState(l jobs.Lifecycle) string {
 }
 
 // properties describes a row of a run.
-func (p *place) properties(e executions.Execution) executionProperties {
+func (at *place) properties(e executions.Execution) executionProperties {
 	return executionProperties{
 		JobVersion: e.JobVersion, StepID: e.StepID, JobExecutionID: e.ID, Lifecycle: string(e.Lifecycle),
 		ProvisioningState: provisioningState(e.Lifecycle), CreateTime: instant(e.CreateTime), StartTime: instant(e.StartTime),
@@ -112,20 +112,20 @@ func (p *place) properties(e executions.Execution) executionProperties {
 	}
 }
 
-func (p *place) runID(e executions.Execution) string {
-	return p.id("jobs", e.JobName, "executions", e.ID.String())
+func (at *place) runID(e executions.Execution) string {
+	return at.id("jobs", e.JobName, "executions", e.ID.String())
 }
 
 // runView describes a run.
-func (p *place) runView(e executions.Execution) executionView {
+func (at *place) runView(e executions.Execution) executionView {
 	return executionView{
-		envelope: envelope{ID: p.runID(e), Name: e.ID.String(), Type: typeExecution}, Properties: p.properties(e),
+		envelope: envelope{ID: at.runID(e), Name: e.ID.String(), Type: typeExecution}, Properties: at.properties(e),
 	}
 }
 
 // answerRun returns the answer with a run: an active one with the time after which to ask again, a
 // failed one with the code of its error.
-func (p *place) answerRun(status int, e executions.Execution) *rest.Response {
+func (at *place) answerRun(status int, e executions.Execution) *rest.Response {
 	h := http.Header{}
 	code := map[jobs.Lifecycle]string{
 		jobs.Failed: "JobExecutionFailed", jobs.TimedOut: "JobExecutionTimedOut", jobs.Canceled: "JobExecutionCanceled",
@@ -134,12 +134,12 @@ func (p *place) answerRun(status int, e executions.Execution) *rest.Response {
 		h.Set("X-Ms-Error-Code", code)
 	}
 	if e.Active {
-		h.Set("Retry-After", strconv.Itoa(int(max(p.cfg.PollAfter, time.Second).Round(time.Second)/time.Second)))
-		if p.cfg.PollAfter < time.Second {
-			h.Set("Retry-After-Ms", strconv.FormatInt(p.cfg.PollAfter.Milliseconds(), 10))
+		h.Set("Retry-After", strconv.Itoa(int(max(at.cfg.PollAfter, time.Second).Round(time.Second)/time.Second)))
+		if at.cfg.PollAfter < time.Second {
+			h.Set("Retry-After-Ms", strconv.FormatInt(at.cfg.PollAfter.Milliseconds(), 10))
 		}
 	}
-	return &rest.Response{Status: status, Header: h, Body: p.runView(e)}
+	return &rest.Response{Status: status, Header: h, Body: at.runView(e)}
 }
 
 func (at *place) listRuns(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -161,13 +161,13 @@ func (at *place) listRuns(ctx context.Context, r *rest.Request) (*rest.Response,
 	}, func(run executions.Run) executions.Key { return run.Key() }, func(run executions.Run) executionView { return at.runView(run.Row()) })
 }
 
-func (p *place) runOf(ctx context.Context, job string, id uuid.UUID) (executions.Execution, error) {
-	run, err := executions.On(p.store).Of(ctx, job, id)
+func (at *place) runOf(ctx context.Context, job string, id uuid.UUID) (executions.Execution, error) {
+	run, err := executions.On(at.store).Of(ctx, job, id)
 	return run.Row(), err
 }
 
 // run returns the run that a path names.
-func (p *place) run(ctx context.Context, r *rest.Request) (executions.Execution, error) {
+func (at *place) run(ctx context.Context, r *rest.Request) (executions.Execution, error) {
 	name, text := r.Path["job"], r.Path["execution"]
 	if err := hidden(name); err != nil {
 		return executions.Execution{}, err
@@ -176,7 +176,7 @@ func (p *place) run(ctx context.Context, r *rest.Request) (executions.Execution,
 	if err != nil || len(text) != 36 {
 		return executions.Execution{}, notFound(typeExecution, text)
 	}
-	e, err := p.runOf(ctx, name, id)
+	e, err := at.runOf(ctx, name, id)
 	return e, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, text)
 }
 

@@ -76,14 +76,14 @@ func (s *Surface) groupOperations() []rest.Operation {
 const maxMembers = 10_000
 
 // groupView describes a target group.
-func (p *place) groupView(g targetgroups.Detail) groupView {
-	v := groupView{envelope: envelope{ID: p.id("targetGroups", g.Name), Name: g.Name, Type: typeGroup}}
+func (at *place) groupView(g targetgroups.Detail) groupView {
+	v := groupView{envelope: envelope{ID: at.id("targetGroups", g.Name), Name: g.Name, Type: typeGroup}}
 	v.Properties.Members = make([]memberView, 0, len(g.Members))
 	for _, m := range g.Members {
 		v.Properties.Members = append(v.Properties.Members, memberView{
-			MembershipType: string(m.Membership), Type: string(m.Kind), ServerName: p.shortServer(m.Server), DatabaseName: m.Database,
+			MembershipType: string(m.Membership), Type: string(m.Kind), ServerName: at.shortServer(m.Server), DatabaseName: m.Database,
 			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query,
-			TargetGroupName: m.Group, RefreshCredential: p.refer("credentials", m.RefreshCredential),
+			TargetGroupName: m.Group, RefreshCredential: at.refer("credentials", m.RefreshCredential),
 		})
 	}
 	return v
@@ -106,8 +106,8 @@ func (at *place) getGroup(ctx context.Context, r *rest.Request) (*rest.Response,
 	return at.answerGroup(http.StatusOK, group), nil
 }
 
-func (p *place) answerGroup(status int, group targetgroups.Detail) *rest.Response {
-	v := p.groupView(group)
+func (at *place) answerGroup(status int, group targetgroups.Detail) *rest.Response {
+	v := at.groupView(group)
 	return tagged(status, v.ID, group.Revision, v)
 }
 
@@ -132,7 +132,7 @@ func (at *place) putGroup(ctx context.Context, r *rest.Request) (*rest.Response,
 }
 
 // readMembers reads the body of PUT target group.
-func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, error) {
+func (at *place) readMembers(r *rest.Request, name string) ([]targets.Member, error) {
 	var in groupInput
 	if err := decode(r, &in); err != nil {
 		return nil, err
@@ -142,10 +142,10 @@ func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, err
 			"The target group has %d members: want at most %d. A member of the type SqlServer names all databases of a server.", n, maxMembers)
 	}
 	var f faults
-	in.check(&f, p.id("targetGroups", name), name, typeGroup)
+	in.check(&f, at.id("targetGroups", name), name, typeGroup)
 	for i, m := range *in.Properties.Members {
 		for _, one := range [][2]string{
-			{"membershipType", m.MembershipType}, {"type", m.Type}, {"serverName", p.serverOf(m.ServerName)}, {"databaseName", m.DatabaseName},
+			{"membershipType", m.MembershipType}, {"type", m.Type}, {"serverName", at.serverOf(m.ServerName)}, {"databaseName", m.DatabaseName},
 			{"elasticPoolName", m.ElasticPoolName}, {"shardMapName", m.ShardMapName}, {"targetGroupName", m.TargetGroupName},
 		} {
 			f.short(fmt.Sprintf("$.properties.members[%d].%s", i, one[0]), one[1], maxName)
@@ -158,12 +158,12 @@ func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, err
 	}
 	members := make([]targets.Member, 0, len(*in.Properties.Members))
 	for i, m := range *in.Properties.Members {
-		credential, err := p.idOf("credentials", m.RefreshCredential, fmt.Sprintf("$.properties.members[%d].refreshCredential", i))
+		credential, err := at.idOf("credentials", m.RefreshCredential, fmt.Sprintf("$.properties.members[%d].refreshCredential", i))
 		if err != nil {
 			return nil, err
 		}
 		members = append(members, targets.Member{
-			Membership: targets.MembershipType(m.MembershipType), Kind: targets.MemberKind(m.Type), RefreshCredential: credential, Server: p.serverOf(m.ServerName),
+			Membership: targets.MembershipType(m.MembershipType), Kind: targets.MemberKind(m.Type), RefreshCredential: credential, Server: at.serverOf(m.ServerName),
 			Database: m.DatabaseName, ElasticPool: m.ElasticPoolName, ShardMap: m.ShardMapName, TagFilter: m.TagFilter,
 			Query: m.Query, Group: m.TargetGroupName,
 		})
@@ -172,10 +172,10 @@ func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, err
 }
 
 // expectGroup returns the revision of a target group that the headers of a request want.
-func (p *place) expectGroup(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+func (at *place) expectGroup(ctx context.Context, r *rest.Request, name string) (*int64, error) {
 	return expect(r, dberror.ErrGroupNotFound, func() (string, int64, error) {
-		group, err := targetgroups.On(p.store).Get(ctx, name)
-		return p.id("targetGroups", group.Name), group.Revision, err
+		group, err := targetgroups.On(at.store).Get(ctx, name)
+		return at.id("targetGroups", group.Name), group.Revision, err
 	})
 }
 

@@ -93,20 +93,20 @@ func (s *Surface) holdOperations() []rest.Operation {
 }
 
 // pauseView describes the pause of a database.
-func (p *place) pauseView(one holds.Pause) pauseView {
+func (at *place) pauseView(one holds.Pause) pauseView {
 	name := one.Target.String()
-	v := pauseView{envelope: envelope{ID: p.id("targetPauses", name), Name: name, Type: typePause}}
-	v.Properties.ServerName, v.Properties.DatabaseName = p.shortServer(one.Server), one.Database
+	v := pauseView{envelope: envelope{ID: at.id("targetPauses", name), Name: name, Type: typePause}}
+	v.Properties.ServerName, v.Properties.DatabaseName = at.shortServer(one.Server), one.Database
 	v.Properties.Reason, v.Properties.PauseTime, v.Properties.PausedBy, v.Properties.EndTime = one.Reason, instant(one.Since), one.By, instant(one.Until)
 	return v
 }
 
 // windowView describes a window of databases.
-func (p *place) windowView(w holds.Window) windowView {
+func (at *place) windowView(w holds.Window) windowView {
 	return windowView{
-		envelope: envelope{ID: p.id("targetWindows", w.Name), Name: w.Name, Type: typeWindow},
+		envelope: envelope{ID: at.id("targetWindows", w.Name), Name: w.Name, Type: typeWindow},
 		Properties: windowProperties{
-			CalendarName: w.Calendar, Blackouts: w.Blackouts, TagFilter: w.TagFilter, ServerName: p.shortServer(w.Server), DatabaseName: w.Database,
+			CalendarName: w.Calendar, Blackouts: w.Blackouts, TagFilter: w.TagFilter, ServerName: at.shortServer(w.Server), DatabaseName: w.Database,
 			TimeZone: w.Zone, TimeZoneTag: w.ZoneTag,
 		},
 	}
@@ -120,12 +120,12 @@ func (at *place) listPauses(ctx context.Context, r *rest.Request) (*rest.Respons
 }
 
 // pause returns the pause that a path names.
-func (p *place) pause(ctx context.Context, r *rest.Request) (holds.Pause, error) {
+func (at *place) pause(ctx context.Context, r *rest.Request) (holds.Pause, error) {
 	id, err := uuid.Parse(r.Path["target"])
 	if err != nil || len(r.Path["target"]) != 36 {
 		return holds.Pause{}, dberror.ErrTargetNotPaused
 	}
-	return holds.On(p.store).Pause(ctx, id)
+	return holds.On(at.store).Pause(ctx, id)
 }
 
 func (at *place) getPause(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -177,12 +177,12 @@ func (at *place) getWindow(ctx context.Context, r *rest.Request) (*rest.Response
 	return at.answerWindow(ctx, r.Path["window"])
 }
 
-func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
-	found, err := holds.On(p.store).Window(ctx, name)
+func (at *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
+	found, err := holds.On(at.store).Window(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrTargetWindowNotFound, typeWindow, name)
 	}
-	return &rest.Response{Status: http.StatusOK, Body: p.windowView(found)}, nil
+	return &rest.Response{Status: http.StatusOK, Body: at.windowView(found)}, nil
 }
 
 func (at *place) putWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -83,8 +83,8 @@ func (s *Surface) jobOperations() []rest.Operation {
 const systemPrefix = "jobagent$"
 
 // job returns a job that a path names.
-func (p *place) job(ctx context.Context, name string) (controldb.JobDetail, error) {
-	job, err := p.store.JobDetail(ctx, name)
+func (at *place) job(ctx context.Context, name string) (controldb.JobDetail, error) {
+	job, err := at.store.JobDetail(ctx, name)
 	if err == nil && job.System {
 		err = dberror.ErrJobNotFound
 	}
@@ -111,8 +111,8 @@ func hidden(name string) error {
 }
 
 // jobView describes a job.
-func (p *place) jobView(j controldb.JobDetail) jobView {
-	v := jobView{envelope: envelope{ID: p.id("jobs", j.Name), Name: j.Name, Type: typeJob}}
+func (at *place) jobView(j controldb.JobDetail) jobView {
+	v := jobView{envelope: envelope{ID: at.id("jobs", j.Name), Name: j.Name, Type: typeJob}}
 	v.Properties = jobProperties{Description: j.Description, Version: j.Version, Schedule: scheduleView{
 		StartTime: timestamp{j.Start}, EndTime: timestamp{j.End}, Type: "Once", Enabled: j.Enabled,
 	}}
@@ -148,8 +148,8 @@ func (at *place) getJob(ctx context.Context, r *rest.Request) (*rest.Response, e
 	return at.answerJob(http.StatusOK, job), nil
 }
 
-func (p *place) answerJob(status int, job controldb.JobDetail) *rest.Response {
-	v := p.jobView(job)
+func (at *place) answerJob(status int, job controldb.JobDetail) *rest.Response {
+	v := at.jobView(job)
 	return tagged(status, v.ID, job.Revision, v)
 }
 
@@ -174,14 +174,14 @@ func (at *place) putJob(ctx context.Context, r *rest.Request) (*rest.Response, e
 }
 
 // readJob reads the body of PUT job. What is omitted gets its default.
-func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error) {
+func (at *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error) {
 	var in jobInput
 	if err := decode(r, &in); err != nil {
 		return controldb.JobSpec{}, err
 	}
 	spec := controldb.JobSpec{Name: name}
 	var f faults
-	in.check(&f, p.id("jobs", name), name, typeJob)
+	in.check(&f, at.id("jobs", name), name, typeJob)
 	if in.Properties == nil {
 		return spec, f.err()
 	}
@@ -224,10 +224,10 @@ func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error)
 }
 
 // expectJob returns the revision of a job that the headers of a request want.
-func (p *place) expectJob(ctx context.Context, r *rest.Request, name string) (*int64, error) {
+func (at *place) expectJob(ctx context.Context, r *rest.Request, name string) (*int64, error) {
 	return expect(r, dberror.ErrJobNotFound, func() (string, int64, error) {
-		job, err := p.store.JobDetail(ctx, name)
-		return p.id("jobs", job.Name), job.Revision, err
+		job, err := at.store.JobDetail(ctx, name)
+		return at.id("jobs", job.Name), job.Revision, err
 	})
 }
 
@@ -297,14 +297,14 @@ func (at *place) listVersions(ctx context.Context, r *rest.Request) (*rest.Respo
 }
 
 // versionView describes a version.
-func (p *place) versionView(job string, version int) versionView {
+func (at *place) versionView(job string, version int) versionView {
 	name := strconv.Itoa(version)
-	return versionView{envelope{ID: p.id("jobs", job, "versions", name), Name: name, Type: typeVersion}}
+	return versionView{envelope{ID: at.id("jobs", job, "versions", name), Name: name, Type: typeVersion}}
 }
 
 // version returns the job and the version that a path names.
-func (p *place) version(ctx context.Context, r *rest.Request) (controldb.JobDetail, int, error) {
-	job, err := p.job(ctx, r.Path["job"])
+func (at *place) version(ctx context.Context, r *rest.Request) (controldb.JobDetail, int, error) {
+	job, err := at.job(ctx, r.Path["job"])
 	if err != nil {
 		return job, 0, err
 	}
@@ -313,7 +313,7 @@ func (p *place) version(ctx context.Context, r *rest.Request) (controldb.JobDeta
 	if err != nil || n < 0 {
 		return job, 0, badRequest(codeInvalidBody, "version", "The version in the URL is invalid: want a number.")
 	}
-	found, err := p.store.JobVersions(ctx, job.Name, controldb.Page[int]{After: new(int(n) - 1), Top: 1})
+	found, err := at.store.JobVersions(ctx, job.Name, controldb.Page[int]{After: new(int(n) - 1), Top: 1})
 	if err == nil && (len(found) == 0 || found[0] != int(n)) {
 		err = notFound(typeVersion, text)
 	}

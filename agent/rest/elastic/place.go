@@ -54,11 +54,11 @@ func (s *Surface) place(ctx context.Context, r *rest.Request) (*place, error) {
 }
 
 // id returns the id of a resource below the agent: pairs of a collection and a name.
-func (p *place) id(pairs ...string) string {
-	e := p.entry
+func (at *place) id(pairs ...string) string {
+	e := at.entry
 	var b strings.Builder
 	b.WriteString("/subscriptions/" + e.Subscription + "/resourceGroups/" + e.ResourceGroup + "/providers/Microsoft.Sql/servers/" +
-		e.Server + "/jobAgents/" + p.agent)
+		e.Server + "/jobAgents/" + at.agent)
 	for i, part := range pairs {
 		b.WriteByte('/')
 		if i%2 == 1 {
@@ -76,7 +76,7 @@ func escapeName(name string) string {
 }
 
 // url returns the URL of a resource, escaped.
-func (p *place) url(r *rest.Request, id string, query url.Values) string {
+func (at *place) url(r *rest.Request, id string, query url.Values) string {
 	parts := strings.Split(id, "/")
 	for i, part := range parts {
 		if name, err := url.PathUnescape(part); err == nil {
@@ -88,8 +88,8 @@ func (p *place) url(r *rest.Request, id string, query url.Values) string {
 }
 
 // self returns the URL of a resource with the api-version of the request.
-func (p *place) self(r *rest.Request, id string) string {
-	return p.url(r, id, url.Values{"api-version": {versionOf(r)}})
+func (at *place) self(r *rest.Request, id string) string {
+	return at.url(r, id, url.Values{"api-version": {versionOf(r)}})
 }
 
 // namedTypes are the parameters of paths that are names, with the types of their resources.
@@ -113,7 +113,7 @@ func checkName(kind, name string) error {
 
 // idOf returns the name of the resource that an id in a body names. Everything before it must be
 // the agent of the URL. An empty text means none.
-func (p *place) idOf(collection, id, path string) (string, error) {
+func (at *place) idOf(collection, id, path string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
@@ -129,17 +129,17 @@ func (p *place) idOf(collection, id, path string) (string, error) {
 		}
 	}
 	for _, one := range []struct {
-		at         int
+		position   int
 		mine, code string
 	}{
-		{2, p.entry.Subscription, "MismatchingSubscriptionWithUrl"},
-		{4, p.entry.ResourceGroup, "MismatchingResourceGroupNameWithUrl"},
-		{8, p.entry.Server, "MismatchingServerNameWithUrl"},
-		{10, p.agent, "MismatchingJobAccountNameWithUrl"},
+		{2, at.entry.Subscription, "MismatchingSubscriptionWithUrl"},
+		{4, at.entry.ResourceGroup, "MismatchingResourceGroupNameWithUrl"},
+		{8, at.entry.Server, "MismatchingServerNameWithUrl"},
+		{10, at.agent, "MismatchingJobAccountNameWithUrl"},
 	} {
-		if !strings.EqualFold(parts[one.at], one.mine) {
+		if !strings.EqualFold(parts[one.position], one.mine) {
 			return "", badRequest(rest.Code(one.code), path, "The id '%s' does not belong to the job agent of the URL: it has '%s' where the URL has '%s'.",
-				id, parts[one.at], one.mine)
+				id, parts[one.position], one.mine)
 		}
 	}
 	name := parts[len(parts)-1]
@@ -185,16 +185,16 @@ func decode(r *rest.Request, dst any) error { return body.Decode(r.Body, dst, bo
 
 // serverOf returns the name of a server as the control database has it: with the suffix of the
 // entry if the name has neither a dot nor a port, a protocol or an instance (R-9).
-func (p *place) serverOf(name string) string {
-	if name == "" || p.entry.DNSSuffix == "" || strings.ContainsAny(name, `.,:\`) {
+func (at *place) serverOf(name string) string {
+	if name == "" || at.entry.DNSSuffix == "" || strings.ContainsAny(name, `.,:\`) {
 		return name
 	}
-	return name + p.entry.DNSSuffix
+	return name + at.entry.DNSSuffix
 }
 
 // shortServer removes the suffix of the entry if it is the only difference to a short name (R-9).
-func (p *place) shortServer(name string) string {
-	suffix := p.entry.DNSSuffix
+func (at *place) shortServer(name string) string {
+	suffix := at.entry.DNSSuffix
 	if suffix == "" || len(name) <= len(suffix) {
 		return name
 	}

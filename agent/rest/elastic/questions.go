@@ -110,9 +110,9 @@ func (s *Surface) questionOperations() []rest.Operation {
 }
 
 // questionView describes a question.
-func (p *place) questionView(q questions.Question) questionView {
+func (at *place) questionView(q questions.Question) questionView {
 	name := strconv.FormatInt(q.ID, 10)
-	v := questionView{envelope: envelope{ID: p.id("questions", name), Name: name, Type: typeQuestion}}
+	v := questionView{envelope: envelope{ID: at.id("questions", name), Name: name, Type: typeQuestion}}
 	to := &v.Properties
 	to.TargetGroupName, to.Question, to.CredentialName = q.TargetGroup, q.Text, q.Credential
 	to.MaxRows, to.MaxRowsPerTarget, to.TimeoutSeconds = q.MaxRows, q.MaxRowsOfTarget, q.TimeoutSeconds
@@ -140,7 +140,7 @@ func (at *place) askQuestion(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 // question returns the number that a path names.
-func (p *place) question(r *rest.Request) (int64, error) {
+func (at *place) question(r *rest.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.Path["question"], 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != r.Path["question"] {
 		return 0, notFound(typeQuestion, r.Path["question"])
@@ -148,16 +148,16 @@ func (p *place) question(r *rest.Request) (int64, error) {
 	return id, nil
 }
 
-func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
+func (at *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
 	missing := func(err error) error {
 		return orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
 	}
-	q, err := questions.On(p.store).Get(ctx, id)
+	q, err := questions.On(at.store).Get(ctx, id)
 	if err != nil {
 		return nil, missing(err)
 	}
-	v := p.questionView(q)
-	shapes, err := questions.On(p.store).Shapes(ctx, id)
+	v := at.questionView(q)
+	shapes, err := questions.On(at.store).Shapes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, e
 		}
 		v.Properties.Shapes = append(v.Properties.Shapes, shape)
 	}
-	errs, err := questions.On(p.store).Errors(ctx, id)
+	errs, err := questions.On(at.store).Errors(ctx, id)
 	if err != nil {
 		return nil, err
 	}

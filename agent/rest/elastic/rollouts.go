@@ -135,13 +135,13 @@ func given(id uuid.UUID) *uuid.UUID {
 }
 
 // rolloutID returns the id of a roll-out.
-func (p *place) rolloutID(r rollouts.Rollout) string {
-	return p.id("jobs", r.JobName, "rollouts", r.ID.String())
+func (at *place) rolloutID(r rollouts.Rollout) string {
+	return at.id("jobs", r.JobName, "rollouts", r.ID.String())
 }
 
 // rolloutView describes a roll-out.
-func (p *place) rolloutView(r rollouts.Rollout, waves []rollouts.Wave) rolloutView {
-	v := rolloutView{envelope: envelope{ID: p.rolloutID(r), Name: r.ID.String(), Type: typeRollout}, Properties: rolloutProperties{
+func (at *place) rolloutView(r rollouts.Rollout, waves []rollouts.Wave) rolloutView {
+	v := rolloutView{envelope: envelope{ID: at.rolloutID(r), Name: r.ID.String(), Type: typeRollout}, Properties: rolloutProperties{
 		JobVersion: r.JobVersion, JobExecutionID: r.ID, State: string(r.State), Wave: r.Wave, WaveCount: r.Waves, WaveName: r.WaveName, Targets: r.Targets,
 		Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached, Pending: r.Pending(), LeftOut: r.LeftOut,
 		CreateTime: instant(r.CreatedAt), StartedBy: r.StartedBy, PauseTime: instant(r.PausedAt), PausedBy: r.PausedBy, PauseReason: r.PauseReason,
@@ -283,7 +283,7 @@ func changeRollout[In any](
 }
 
 // rollout returns the roll-out that a path names.
-func (p *place) rollout(ctx context.Context, r *rest.Request) (none rollouts.Rollout, err error) {
+func (at *place) rollout(ctx context.Context, r *rest.Request) (none rollouts.Rollout, err error) {
 	if err := hidden(r.Path["job"]); err != nil {
 		return none, err
 	}
@@ -292,7 +292,7 @@ func (p *place) rollout(ctx context.Context, r *rest.Request) (none rollouts.Rol
 	if err != nil || len(text) != 36 || id == uuid.Nil {
 		return none, notFound(typeRollout, text)
 	}
-	found, err := rollouts.On(p.store).Rollouts(ctx, rollouts.Filter{ID: id, JobName: r.Path["job"]}, controldb.Page[executions.Key]{Top: 1})
+	found, err := rollouts.On(at.store).Rollouts(ctx, rollouts.Filter{ID: id, JobName: r.Path["job"]}, controldb.Page[executions.Key]{Top: 1})
 	switch {
 	case err != nil:
 		return none, err

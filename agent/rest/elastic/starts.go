@@ -60,7 +60,7 @@ type startTarget struct {
 }
 
 // readStart reads the body of a start, which may be empty.
-func (p *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartRequest, error) {
+func (at *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartRequest, error) {
 	req := controldb.StartRequest{Job: r.Path["job"], ID: id}
 	var in startInput
 	if err := body.Decode(r.Body, &in, body.Options{AllowEmpty: true}); err != nil || in.Properties == nil {
@@ -82,14 +82,14 @@ func (p *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartRequest
 	}
 	var f faults
 	for i, one := range list {
-		req.OnlyTargets = append(req.OnlyTargets, p.startTarget(&f, fmt.Sprintf("%s[%d]", path, i), one))
+		req.OnlyTargets = append(req.OnlyTargets, at.startTarget(&f, fmt.Sprintf("%s[%d]", path, i), one))
 	}
 	return req, f.err()
 }
 
 // startTarget returns the database of an element of onlyTargets.
-func (p *place) startTarget(f *faults, path string, in startTarget) targets.Target {
-	server := p.serverOf(in.ServerName)
+func (at *place) startTarget(f *faults, path string, in startTarget) targets.Target {
+	server := at.serverOf(in.ServerName)
 	f.short(path+".serverName", server, maxName)
 	f.short(path+".databaseName", in.DatabaseName, maxName)
 	named := targets.NewTarget(server, in.DatabaseName, "")
@@ -114,32 +114,32 @@ func (p *place) startTarget(f *faults, path string, in startTarget) targets.Targ
 
 // start starts a run with an id, unless there is one already. The status of the answer is 201 for a
 // new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
-func (p *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Response, executions.Execution, error) {
-	e, err := p.runOf(ctx, req.Job, req.ID)
+func (at *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Response, executions.Execution, error) {
+	e, err := at.runOf(ctx, req.Job, req.ID)
 	exists := err == nil
 	if exists && req.Parameters == "" && req.OnlyTargets == nil {
-		return p.answerRun(http.StatusOK, e), e, nil
+		return at.answerRun(http.StatusOK, e), e, nil
 	}
 	if !exists && !errors.Is(err, dberror.ErrExecutionNotFound) {
 		return nil, e, err
 	}
 	// The control database refuses other parameters and databases than those of a run that exists.
-	if _, startErr := p.store.Start(ctx, req); startErr != nil {
+	if _, startErr := at.store.Start(ctx, req); startErr != nil {
 		if dberror.KindOf(startErr) != dberror.KindNone {
 			return nil, e, orNotFound(startErr, dberror.ErrJobNotFound, typeJob, req.Job)
 		}
 		// The answer may be lost, and the run started: then it must not be refused.
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)
 		defer cancel()
-		if e, err = p.runOf(again, req.Job, req.ID); err != nil {
+		if e, err = at.runOf(again, req.Job, req.ID); err != nil {
 			return nil, e, startErr
 		}
-	} else if e, err = p.runOf(ctx, req.Job, req.ID); err != nil {
+	} else if e, err = at.runOf(ctx, req.Job, req.ID); err != nil {
 		return nil, e, err
 	}
 	if exists {
-		return p.answerRun(http.StatusOK, e), e, nil
+		return at.answerRun(http.StatusOK, e), e, nil
 	}
 	e.Active, e.Lifecycle, e.StartTime, e.EndTime, e.LastMessage = true, jobs.Created, time.Time{}, time.Time{}, "Job execution created."
-	return p.answerRun(http.StatusCreated, e), e, nil
+	return at.answerRun(http.StatusCreated, e), e, nil
 }

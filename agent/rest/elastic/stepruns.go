@@ -31,36 +31,36 @@ func (s *Surface) stepExecutionOperations() []rest.Operation {
 }
 
 // stepRunView describes a step of a run.
-func (p *place) stepRunView(e executions.StepRun) executionView {
+func (at *place) stepRunView(e executions.StepRun) executionView {
 	v := executionView{
-		envelope:   envelope{ID: p.id("jobs", e.JobName, "executions", e.ID.String(), "steps", e.StepName), Name: e.StepName, Type: typeStepRun},
-		Properties: p.properties(e.Execution),
+		envelope:   envelope{ID: at.id("jobs", e.JobName, "executions", e.ID.String(), "steps", e.StepName), Name: e.StepName, Type: typeStepRun},
+		Properties: at.properties(e.Execution),
 	}
 	v.Properties.StepName = e.StepName
 	return v
 }
 
 // targetRunView describes a step on one target.
-func (p *place) targetRunView(e executions.StepRun) executionView {
+func (at *place) targetRunView(e executions.StepRun) executionView {
 	target := e.TargetID.String()
 	v := executionView{
 		envelope: envelope{
-			ID: p.id("jobs", e.JobName, "executions", e.ID.String(), "steps", e.StepName, "targets", target), Name: target, Type: typeTargetRun,
+			ID: at.id("jobs", e.JobName, "executions", e.ID.String(), "steps", e.StepName, "targets", target), Name: target, Type: typeTargetRun,
 		},
-		Properties: p.properties(e.Execution),
+		Properties: at.properties(e.Execution),
 	}
 	v.Properties.StepName = e.StepName
-	v.Properties.Target = &targetView{Type: e.TargetType, ServerName: p.shortServer(e.Server), DatabaseName: e.Database}
+	v.Properties.Target = &targetView{Type: e.TargetType, ServerName: at.shortServer(e.Server), DatabaseName: e.Database}
 	return v
 }
 
 // filteredRun returns the run that a path names, and the filter of a list below it.
-func (p *place) filteredRun(ctx context.Context, r *rest.Request) (executions.Execution, executions.Filter, error) {
+func (at *place) filteredRun(ctx context.Context, r *rest.Request) (executions.Execution, executions.Filter, error) {
 	filter, err := readRunFilter(r)
 	if err != nil {
 		return executions.Execution{}, filter, err
 	}
-	e, err := p.run(ctx, r)
+	e, err := at.run(ctx, r)
 	return e, filter, err
 }
 
@@ -76,8 +76,8 @@ func (at *place) listStepRuns(ctx context.Context, r *rest.Request) (*rest.Respo
 }
 
 // stepRun returns the step of a run that a path names.
-func (p *place) stepRun(ctx context.Context, r *rest.Request, run executions.Execution) (executions.StepRun, error) {
-	rows, err := executions.On(p.store).Steps(ctx, run.ID, r.Path["step"], executions.Filter{}, controldb.Page[int]{Top: 1})
+func (at *place) stepRun(ctx context.Context, r *rest.Request, run executions.Execution) (executions.StepRun, error) {
+	rows, err := executions.On(at.store).Steps(ctx, run.ID, r.Path["step"], executions.Filter{}, controldb.Page[int]{Top: 1})
 	switch {
 	case err != nil:
 		return executions.StepRun{}, err

@@ -131,29 +131,29 @@ type steps struct {
 }
 
 // steps returns the steps that a path names.
-func (p *place) steps(ctx context.Context, r *rest.Request) (steps, error) {
+func (at *place) steps(ctx context.Context, r *rest.Request) (steps, error) {
 	if text, ok := r.Path["version"]; ok {
-		job, n, err := p.version(ctx, r)
+		job, n, err := at.version(ctx, r)
 		return steps{job: job.Name, version: &n, pairs: []string{"jobs", job.Name, "versions", text}}, err
 	}
-	job, err := p.job(ctx, r.Path["job"])
+	job, err := at.job(ctx, r.Path["job"])
 	return steps{job: job.Name, pairs: []string{"jobs", job.Name}, readOnly: readOnly(job)}, err
 }
 
 // id returns the id of a step, or of the collection for an empty name.
-func (p *place) stepID(at steps, name string) string {
-	pairs := append(append([]string{}, at.pairs...), "steps")
+func (at *place) stepID(of steps, name string) string {
+	pairs := append(append([]string{}, of.pairs...), "steps")
 	if name != "" {
 		pairs = append(pairs, name)
 	}
-	return p.id(pairs...)
+	return at.id(pairs...)
 }
 
 // stepView describes a step.
-func (p *place) stepView(at steps, step controldb.JobStep) stepView {
-	v := stepView{envelope: envelope{ID: p.stepID(at, step.StepName), Name: step.StepName, Type: typeStep}}
+func (at *place) stepView(of steps, step controldb.JobStep) stepView {
+	v := stepView{envelope: envelope{ID: at.stepID(of, step.StepName), Name: step.StepName, Type: typeStep}}
 	v.Properties = stepProperties{
-		StepID: step.StepID, TargetGroup: p.refer("targetGroups", step.TargetGroup), Credential: p.refer("credentials", step.Credential),
+		StepID: step.StepID, TargetGroup: at.refer("targetGroups", step.TargetGroup), Credential: at.refer("credentials", step.Credential),
 		Action: actionView{Type: step.CommandType, Source: step.CommandSource, Value: step.Command},
 		ExecutionOptions: optionsView{
 			TimeoutSeconds: step.Timeout, RetryAttempts: step.RetryAttempts, InitialRetrySeconds: step.InitialRetryInterval,
@@ -162,9 +162,9 @@ func (p *place) stepView(at steps, step controldb.JobStep) stepView {
 	}
 	if step.OutputType != "" {
 		o := &outputView{
-			Type: step.OutputType, ResourceGroupName: step.OutputResourceGroup, ServerName: p.shortServer(step.Server),
+			Type: step.OutputType, ResourceGroupName: step.OutputResourceGroup, ServerName: at.shortServer(step.Server),
 			DatabaseName: step.Database, SchemaName: step.Schema, TableName: step.Table,
-			Credential: p.refer("credentials", step.Output.Credential),
+			Credential: at.refer("credentials", step.Output.Credential),
 		}
 		if step.OutputSubscriptionID != uuid.Nil {
 			o.SubscriptionID = step.OutputSubscriptionID.String()
@@ -175,11 +175,11 @@ func (p *place) stepView(at steps, step controldb.JobStep) stepView {
 }
 
 // refer returns the id of what a step refers to by name; empty for no name.
-func (p *place) refer(collection, name string) string {
+func (at *place) refer(collection, name string) string {
 	if name == "" {
 		return ""
 	}
-	return p.id(collection, name)
+	return at.id(collection, name)
 }
 
 func (at *place) listSteps(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -214,8 +214,8 @@ func (at *place) getStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 	return at.answerStep(http.StatusOK, where, step), nil
 }
 
-func (p *place) answerStep(status int, where steps, step controldb.JobStep) *rest.Response {
-	v := p.stepView(where, step)
+func (at *place) answerStep(status int, where steps, step controldb.JobStep) *rest.Response {
+	v := at.stepView(where, step)
 	return tagged(status, v.ID, step.Revision, v)
 }
 
@@ -247,7 +247,7 @@ func (at *place) putStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 }
 
 // readStep reads the body of PUT step.
-func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.StepSpec, error) {
+func (at *place) readStep(r *rest.Request, where steps, name string) (controldb.StepSpec, error) {
 	var in stepInput
 	if err := decode(r, &in); err != nil {
 		return controldb.StepSpec{}, err
@@ -255,7 +255,7 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 	props := in.Properties
 	spec := controldb.StepSpec{JobName: where.job, StepName: &name, Command: &props.Action.Value}
 	var f faults
-	in.check(&f, p.stepID(where, name), name, typeStep)
+	in.check(&f, at.stepID(where, name), name, typeStep)
 	if props.TargetGroup == "" && (props.Action.Type == "" || foldEqual(props.Action.Type, "TSql")) {
 		f.add("$.properties.targetGroup", "A step needs the id of a target group.")
 	}
@@ -275,7 +275,7 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 		}
 		spec.RetryIntervalMultiplier = o.RetryIntervalMultiplier
 	}
-	output, err := p.readOutput(&f, props.Output)
+	output, err := at.readOutput(&f, props.Output)
 	if err == nil {
 		err = f.err()
 	}
@@ -283,25 +283,25 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 		return spec, err
 	}
 	spec.Output = output
-	group, err := p.idOf("targetGroups", props.TargetGroup, "$.properties.targetGroup")
+	group, err := at.idOf("targetGroups", props.TargetGroup, "$.properties.targetGroup")
 	if err != nil {
 		return spec, err
 	}
 	spec.TargetGroup = &group
-	credential, err := p.idOf("credentials", props.Credential, "$.properties.credential")
+	credential, err := at.idOf("credentials", props.Credential, "$.properties.credential")
 	spec.Credential = &credential
 	return spec, err
 }
 
 // readOutput reads the output of a step; nil means none.
-func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, error) {
+func (at *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, error) {
 	if in == nil {
 		return nil, nil
 	}
 	if in.Type == "" {
 		in.Type = "SqlDatabase"
 	}
-	server := p.serverOf(in.ServerName)
+	server := at.serverOf(in.ServerName)
 	for _, one := range []struct {
 		name, text string
 		limit      int
@@ -324,16 +324,16 @@ func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, e
 		}
 		o.SubscriptionID = &id
 	}
-	credential, err := p.idOf("credentials", in.Credential, "$.properties.output.credential")
+	credential, err := at.idOf("credentials", in.Credential, "$.properties.output.credential")
 	o.Credential = &credential
 	return o, err
 }
 
 // expectStep returns the revision of a step that the headers of a request want.
-func (p *place) expectStep(ctx context.Context, r *rest.Request, where steps, name string) (*int64, error) {
+func (at *place) expectStep(ctx context.Context, r *rest.Request, where steps, name string) (*int64, error) {
 	return expect(r, dberror.ErrStepNotFound, func() (string, int64, error) {
-		step, err := p.store.JobStep(ctx, where.job, nil, name)
-		return p.stepID(where, step.StepName), step.Revision, err
+		step, err := at.store.JobStep(ctx, where.job, nil, name)
+		return at.stepID(where, step.StepName), step.Revision, err
 	})
 }
 

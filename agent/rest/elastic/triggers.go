@@ -89,19 +89,19 @@ func (s *Surface) triggerOperations() []rest.Operation {
 }
 
 // triggerView describes a trigger.
-func (p *place) triggerView(t triggers.Trigger) triggerView {
-	return triggerView{envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name), Name: t.Name, Type: typeTrigger}, Properties: triggerProperties{
+func (at *place) triggerView(t triggers.Trigger) triggerView {
+	return triggerView{envelope: envelope{ID: at.id("jobs", t.JobName, "triggers", t.Name), Name: t.Name, Type: typeTrigger}, Properties: triggerProperties{
 		UpstreamJobNames: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, CreateTime: instant(t.Created), UpdateTime: instant(t.Updated),
 	}}
 }
 
 // trigger returns the trigger that a path names.
-func (p *place) trigger(ctx context.Context, r *rest.Request) (triggers.Trigger, error) {
-	job, err := p.job(ctx, r.Path["job"])
+func (at *place) trigger(ctx context.Context, r *rest.Request) (triggers.Trigger, error) {
+	job, err := at.job(ctx, r.Path["job"])
 	if err != nil {
 		return triggers.Trigger{}, err
 	}
-	t, err := triggers.On(p.store).Get(ctx, job.Name, r.Path["trigger"])
+	t, err := triggers.On(at.store).Get(ctx, job.Name, r.Path["trigger"])
 	return t, orNotFound(err, dberror.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
 }
 
@@ -160,13 +160,13 @@ func (at *place) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respons
 }
 
 // readTrigger reads the body of PUT trigger.
-func (p *place) readTrigger(r *rest.Request, job, name string) (triggers.Spec, error) {
+func (at *place) readTrigger(r *rest.Request, job, name string) (triggers.Spec, error) {
 	var in triggerInput
 	if err := decode(r, &in); err != nil {
 		return triggers.Spec{}, err
 	}
 	var f faults
-	in.check(&f, p.id("jobs", job, "triggers", name), name, typeTrigger)
+	in.check(&f, at.id("jobs", job, "triggers", name), name, typeTrigger)
 	when, targets, enabled := cmp.Or(in.Properties.RunWhen, "Succeeded"), cmp.Or(in.Properties.Targets, "All"), true
 	if in.Properties.Enabled != nil {
 		enabled = *in.Properties.Enabled
@@ -202,10 +202,10 @@ func (at *place) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.
 }
 
 // triggerEventView describes an event of a trigger. Its name is the id of the run that ended.
-func (p *place) triggerEventView(t triggers.Trigger, e triggers.Event) triggerEventView {
+func (at *place) triggerEventView(t triggers.Trigger, e triggers.Event) triggerEventView {
 	name := e.UpstreamRun.String()
 	return triggerEventView{
-		envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name, "events", name), Name: name, Type: typeTriggerEvent},
+		envelope: envelope{ID: at.id("jobs", t.JobName, "triggers", t.Name, "events", name), Name: name, Type: typeTriggerEvent},
 		Properties: triggerEventProperties{
 			UpstreamJobName: e.Upstream, UpstreamJobExecutionID: e.UpstreamRun, UpstreamLifecycle: e.UpstreamLifecycle, CreateTime: instant(e.Created),
 			State: e.State, EndTime: instant(e.Ended), JobExecutionID: given(e.Run), Reason: e.Reason,
