@@ -218,7 +218,7 @@ func (f Facts) durabilityFinding() Finding {
 }
 
 // snapshotFinding accepts both states: no procedure and no agent reads under SNAPSHOT, and reports
-// of others may (sql/DESIGN.md, "Settings").
+// of others may (sql/DESIGN.md, "Settings of the database").
 func (f Facts) snapshotFinding() Finding {
 	if f.Snapshot == "ON" {
 		return good(CodeSnapshot, "ALLOW_SNAPSHOT_ISOLATION is on, which is harmless: a transaction that stays open under it keeps old row versions in tempdb")

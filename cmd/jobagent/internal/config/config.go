@@ -59,7 +59,7 @@ type File struct {
 		OutcomeBuffer        int      `json:"outcome_buffer"`         // undelivered outcomes that stop claiming; default: 10 × max_concurrent_targets
 		Lease                Duration `json:"lease"`                  // duration of a term without renewal; default 30s
 		Grace                Duration `json:"grace"`                  // time for running scripts when the agent stops; default 30s
-		PollActive           Duration `json:"poll_active"`            // interval of passes while tasks run; default 50ms
+		PollActive           Duration `json:"poll_active"`            // interval of passes for 2 s after a claim, delivery or stop; default 50ms
 		PollIdle             Duration `json:"poll_idle"`              // interval of passes otherwise; default 300ms
 		MissedAfter          Duration `json:"missed_after"`           // delay after which a scheduled run is missed; default 60s
 
