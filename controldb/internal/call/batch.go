@@ -20,7 +20,7 @@ import (
 // text need some.
 const togetherArguments = 2000
 
-// ErrRecording is the error of a call that needs a result within [Store.Together].
+// ErrRecording is the error of a call that needs a result within controldb.Store.Together.
 var ErrRecording = errors.New("the call has a result set, and cannot be made together with others")
 
 // Commit makes calls in one transaction. If the connection breaks during the commit, the error says
