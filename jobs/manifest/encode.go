@@ -222,7 +222,8 @@ func flow(n *node) string {
 		}
 		if n.kind == kindMap {
 			k := scalar(n.keys[i].text)
-			if strings.ContainsAny(k, ",[]{}") && !strings.HasPrefix(k, `"`) {
+			// go-yaml ends a key without quotes at its first colon here.
+			if strings.ContainsAny(k, ",[]{}:") && !strings.HasPrefix(k, `"`) {
 				k = quoted(n.keys[i].text)
 			}
 			part = k + ": " + part

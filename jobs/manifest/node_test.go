@@ -64,6 +64,20 @@ func TestYAMLRoundTrip(t *testing.T) {
 	})
 }
 
+func TestKeysWithColons(t *testing.T) {
+	t.Parallel()
+	inner := &node{kind: kindMap}
+	inner.add("a:a", text("b"))
+	want := &node{kind: kindMap}
+	list := &node{kind: kindSeq, values: []*node{inner}} // a list in a list is written on one line
+	want.add("first", &node{kind: kindSeq, values: []*node{list}})
+	var b strings.Builder
+	writeMap(&b, want, "")
+	docs, err := parseYAML(b.String())
+	require.NoError(t, err)
+	requireSame(t, want, docs[0], "", b.String())
+}
+
 func requireSame(t require.TestingT, want, got *node, path, all string) {
 	if want.kind == kindText && got.kind == kindPlain {
 		// a text without quotes: nothing may take it for something else
