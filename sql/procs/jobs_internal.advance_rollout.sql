@@ -29,6 +29,7 @@ BEGIN
     DECLARE @next NVARCHAR(10);   -- state
     DECLARE @check_at DATETIME2(7); -- the next check
     DECLARE @reason NVARCHAR(2000);
+    DECLARE @old_reason NVARCHAR(2000);
     DECLARE @wave INT;
     DECLARE @waves INT;
     DECLARE @deadline_at DATETIME2(7);
@@ -76,6 +77,7 @@ BEGIN
             @deadline_at = r.deadline_at,
             @paused_at = r.paused_at,
             @read_wave = r.wave,
+            @old_reason = r.reason,
             @aborts = CASE WHEN r.on_gate_failure = N'abort' THEN 1 ELSE 0 END,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
@@ -134,7 +136,8 @@ BEGIN
         ELSE IF @stop_requested_at IS NOT NULL AND @state <> N'Aborting'
         BEGIN
             SET @next = N'Aborting';
-            SET @reason = CONCAT(N'Aborted by ', @stop_requested_by, N'.');
+            -- What change_rollout has stored says why, too.
+            SET @reason = CASE WHEN @old_reason LIKE N'Aborted by %' THEN @old_reason ELSE CONCAT(N'Aborted by ', @stop_requested_by, N'.') END;
             SET @again = 1;
         END;
         ELSE IF @state = N'Planning'
