@@ -140,6 +140,27 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, @wave = N'rest';`, run.String(
 	})
 }
 
+// TestUndoOfPurgedHistory: the targets that an undo reads stay until it has ended.
+func TestUndoOfPurgedHistory(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.job(t, "u", once)
+		c.plan(t, members{"undo_job": "u"}, members{"name": "canary", "targets": "2"}, members{"name": "rest", "targets": "rest"})
+		run := c.start(t, "j")
+		require.Equal(t, numbered(4), c.rollOut(t, term, numbered(4), succeed))
+		undo, err := rollouts.On(c.Store).Undo(t.Context(), rollouts.UndoRequest{Rollout: run})
+		require.NoError(t, err)
+		c.exec(t, `EXECUTE jobs.sp_purge_jobhistory N'j'`)
+		c.cleanUp(t)
+		require.Equal(t, []string{"d03", "d02", "d01", "d00"}, c.rollOut(t, term, numbered(4), succeed))
+		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, undo))
+		c.cleanUp(t)
+		require.Equal(t, []string{"u"}, c.rows(t, `SELECT DISTINCT j.name FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id`))
+	})
+}
+
 // once gives a step one attempt.
 func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
 
