@@ -161,6 +161,29 @@ INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id`))
 	})
 }
 
+// TestMovesChangeGates: the percentages of a wave are those of the targets that it has when it
+// starts.
+func TestMovesChangeGates(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.plan(t, nil, members{"name": "canary", "targets": "4", "max_failed": "25%", "max_unreached": "50%", "approval": "any"},
+			members{"name": "rest", "targets": "rest", "max_failed": "50%"})
+		run := c.start(t, "j")
+		require.Empty(t, c.rollOut(t, term, numbered(5), succeed))
+		gates := `SELECT targets, max_failed, max_unreached FROM jobs.rollout_waves ORDER BY wave`
+		require.Equal(t, []string{"4|1|2", "1|0|0"}, c.rows(t, gates))
+		for _, database := range numbered(3) {
+			c.exec(t, `DECLARE @target UNIQUEIDENTIFIER = (SELECT target_id FROM jobs.rollout_targets WHERE database_name = @p2);
+EXECUTE jobs.sp_move_rollout_target @p1, @target, N'rest'`, run.String(), database)
+		}
+		require.Equal(t, []string{"1|0|0", "4|2|0"}, c.rows(t, gates))
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, run.String())
+		require.Equal(t, []string{"d03"}, c.rollOut(t, term, numbered(5), func(string) targets.Outcome { return targets.Failed }))
+		require.Equal(t, "Stopped: Stopped Pending", c.rollout(t, run))
+	})
+}
+
 // once gives a step one attempt.
 func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
 

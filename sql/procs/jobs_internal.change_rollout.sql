@@ -253,6 +253,19 @@ BEGIN
         FROM jobs_internal.rollout_waves AS w
         WHERE w.execution_id = @execution_id
             AND w.wave IN (@number, @from_wave);
+        -- The percentages of the plan are those of the targets that the waves have.
+        UPDATE w
+        SET w.max_failed = CASE
+                WHEN w.max_failed_percent IS NULL THEN w.max_failed
+                ELSE w.max_failed_percent * (w.targets - w.left_out) / 100
+            END,
+            w.max_unreached = CASE
+                WHEN w.max_unreached_percent IS NULL THEN w.max_unreached
+                ELSE w.max_unreached_percent * (w.targets - w.left_out) / 100
+            END
+        FROM jobs_internal.rollout_waves AS w
+        WHERE w.execution_id = @execution_id
+            AND w.wave IN (@number, @from_wave);
     END;
 
     -- Starting again reruns the latest run of the wave, so a later wave that is skipped leaves a stopped one as it is.
