@@ -137,7 +137,10 @@ BEGIN
         BEGIN
             SET @next = N'Aborting';
             -- What change_rollout has stored says why, too.
-            SET @reason = CASE WHEN @old_reason LIKE N'Aborted by %' THEN @old_reason ELSE CONCAT(N'Aborted by ', @stop_requested_by, N'.') END;
+            SET @reason = CASE
+                WHEN @old_reason LIKE N'Aborted by %' THEN @old_reason
+                ELSE CONCAT(N'Aborted by ', @stop_requested_by, N'.')
+            END;
             SET @again = 1;
         END;
         ELSE IF @state = N'Planning'

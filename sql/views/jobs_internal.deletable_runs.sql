@@ -1,8 +1,8 @@
 -- The ended runs whose rows nothing needs: no active rerun, roll-out or undo of a roll-out, no active run that a trigger started on their
 -- targets, and no list of targets that is being made.
 -- Used by: jobs_internal.delete_leftovers, which finds a run by purged_at or by job_id.
--- Cost:    per run a key of each index; active undos (IX_rollouts_job_id), active runs that a trigger started on targets, and lists that are
---          being made, are few.
+-- Cost:    per run a key of each index; active undos (IX_rollouts_job_id), active runs that a trigger started on targets, and lists that
+--          are being made, are few.
 CREATE OR ALTER VIEW jobs_internal.deletable_runs
 AS
 SELECT e.execution_id, e.job_id, e.purged_at
