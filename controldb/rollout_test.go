@@ -161,6 +161,32 @@ INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id`))
 	})
 }
 
+// TestPlanWithALockedJob: a roll-out waits for a job of its plan that an open transaction holds,
+// also if its targets were resolved long after it was started.
+func TestPlanWithALockedJob(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.job(t, "u", once)
+		c.plan(t, members{"undo_job": "u"}, members{"name": "all", "targets": "rest", "approval": "any"})
+		c.start(t, "j")
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 1)
+		c.exec(t, `UPDATE jobs_internal.job_executions SET create_time = DATEADD(HOUR, -1, create_time)`)
+		require.NoError(t, c.CompleteResolution(t.Context(), term, tasks[0].ID, resolution(tasks[0], numbered(1))))
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.jobs SET description = N'open' WHERE name = N'u'`)
+		require.NoError(t, err)
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
+		state := `SELECT state, undo_job_name FROM jobs.rollouts`
+		require.Equal(t, []string{"Planning|NULL"}, c.rows(t, state))
+		require.NoError(t, tx.Commit())
+		require.Empty(t, c.rollOut(t, term, numbered(1), succeed))
+		require.Equal(t, []string{"WaitingForApproval|u"}, c.rows(t, state))
+	})
+}
+
 // TestMovesChangeGates: the percentages of a wave are those of the targets that it has when it
 // starts.
 func TestMovesChangeGates(t *testing.T) {

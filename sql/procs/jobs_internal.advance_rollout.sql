@@ -48,6 +48,7 @@ BEGIN
     DECLARE @checked BIT = 0; -- the preflight of the wave has just passed
     DECLARE @probe_run_id BIGINT;
     DECLARE @probe_ended BIT;
+    DECLARE @probe_end DATETIME2(7);
     DECLARE @probe_lifecycle NVARCHAR(50);
     DECLARE @targets INT;
     DECLARE @approval NVARCHAR(10);
@@ -115,10 +116,12 @@ BEGIN
         FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: as the comment says
         WHERE e.execution_id = @run_id;
         SET @probe_lifecycle = NULL;
+        SET @probe_end = NULL;
         SET @probe_ended = CASE WHEN @probe_run_id IS NULL THEN 1 ELSE 0 END;
         SELECT
             @probe_ended = 1 - e.is_active,
-            @probe_lifecycle = e.lifecycle
+            @probe_lifecycle = e.lifecycle,
+            @probe_end = e.end_time
         FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: as the comment says
         WHERE e.execution_id = @probe_run_id;
         SET @preflight_ended = CASE WHEN @preflight_run_id IS NULL THEN 1 ELSE 0 END;
@@ -273,6 +276,8 @@ BEGIN
         ELSE IF @state = N'Baking' AND (@bake_until <= @now OR @probe_at <= @now)
         BEGIN
             SET @tried_at = CASE WHEN @probe_at < @bake_until THEN @probe_at ELSE @bake_until END;
+            -- The probe before it may have ended after this one was due.
+            SET @tried_at = CASE WHEN @probe_end > @tried_at THEN @probe_end ELSE @tried_at END;
             EXECUTE jobs_internal.start_probe
                 @execution_id = @execution_id,
                 @wave = @wave,
