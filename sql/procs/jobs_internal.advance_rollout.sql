@@ -29,7 +29,7 @@ BEGIN
     DECLARE @next NVARCHAR(10);   -- state
     DECLARE @check_at DATETIME2(7); -- the next check
     DECLARE @reason NVARCHAR(2000);
-    DECLARE @old_reason NVARCHAR(2000);
+    DECLARE @stop_reason NVARCHAR(2000); -- NULL: it is not to stop
     DECLARE @wave INT;
     DECLARE @waves INT;
     DECLARE @deadline_at DATETIME2(7);
@@ -38,7 +38,6 @@ BEGIN
     DECLARE @is_active BIT;
     DECLARE @lifecycle NVARCHAR(50);
     DECLARE @stop_requested_at DATETIME2(7);
-    DECLARE @stop_requested_by NVARCHAR(128);
     DECLARE @starts NVARCHAR(10);
     DECLARE @started_by NVARCHAR(128);
     DECLARE @run_id BIGINT;
@@ -78,12 +77,15 @@ BEGIN
             @deadline_at = r.deadline_at,
             @paused_at = r.paused_at,
             @read_wave = r.wave,
-            @old_reason = r.reason,
+            @stop_reason = CASE
+                WHEN e.stop_requested_at IS NULL THEN NULL
+                WHEN r.reason LIKE N'Aborted by %' THEN r.reason -- which says why, too
+                ELSE CONCAT(N'Aborted by ', e.stop_requested_by, N'.')
+            END,
             @aborts = CASE WHEN r.on_gate_failure = N'abort' THEN 1 ELSE 0 END,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
             @stop_requested_at = e.stop_requested_at,
-            @stop_requested_by = e.stop_requested_by,
             @starts = e.rollout_start,
             @started_by = e.started_by
         FROM jobs_internal.rollouts AS r
@@ -134,16 +136,15 @@ BEGIN
         IF @is_active = 0 -- its targets were not resolved
         BEGIN
             SET @next = CASE WHEN @lifecycle = N'Canceled' THEN N'Aborted' ELSE N'Failed' END;
-            SET @reason = N'Its targets were not resolved.';
+            SET @reason = CASE
+                WHEN @lifecycle = N'Canceled' AND @stop_reason IS NOT NULL THEN @stop_reason
+                ELSE N'Its targets were not resolved.'
+            END;
         END;
         ELSE IF @stop_requested_at IS NOT NULL AND @state <> N'Aborting'
         BEGIN
             SET @next = N'Aborting';
-            -- What change_rollout has stored says why, too.
-            SET @reason = CASE
-                WHEN @old_reason LIKE N'Aborted by %' THEN @old_reason
-                ELSE CONCAT(N'Aborted by ', @stop_requested_by, N'.')
-            END;
+            SET @reason = @stop_reason;
             SET @again = 1;
         END;
         ELSE IF @state = N'Planning'
