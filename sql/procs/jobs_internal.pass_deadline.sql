@@ -31,7 +31,11 @@ BEGIN
     SET r.deadline_at = NULL,
         r.paused_at = CASE WHEN @aborts = 1 THEN r.paused_at ELSE COALESCE(r.paused_at, @now) END,
         r.paused_by = CASE WHEN @aborts = 1 THEN r.paused_by ELSE COALESCE(r.paused_by, N'(deadline)') END,
-        r.pause_reason = CASE WHEN @aborts = 1 THEN r.pause_reason ELSE @text END
+        r.pause_reason = CASE
+            WHEN @aborts = 1 THEN r.pause_reason
+            WHEN r.paused_at IS NOT NULL THEN CONCAT(r.pause_reason + N' ', @text) -- why a person has paused it stays
+            ELSE @text
+        END
     FROM jobs_internal.rollouts AS r
     WHERE r.execution_id = @execution_id;
     RETURN 0;
