@@ -1,4 +1,5 @@
--- Finds the windows of some databases (target_windows), by their ids and tags, by reads alone.
+-- Finds the windows of some databases (target_windows), by their ids and tags, by reads alone. A window whose filter cannot be evaluated
+-- applies to all of them.
 --
 -- Cost: (databases) × (windows); a filter is parsed in each call.
 --
@@ -38,8 +39,10 @@ BEGIN
         IF @tag_filter IS NULL
             BREAK;
         EXECUTE jobs_internal.match_tags @filter = @tag_filter, @targets = @targets, @matches = @matches OUTPUT;
+        -- A filter that cannot be evaluated, because another release has stored it, may mean each of them (I25).
+        SET @matches = COALESCE(@matches, @targets);
         INSERT INTO @windows (window_id, target_id)
-        SELECT @window_id, o.target_id
+        SELECT DISTINCT @window_id, o.target_id
         FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
     END;
     SET @found = (SELECT w.target_id, w.window_id FROM @windows AS w FOR JSON PATH);
