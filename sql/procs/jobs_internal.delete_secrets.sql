@@ -45,7 +45,8 @@ BEGIN
         SET @rows = @@ROWCOUNT;
         DELETE s
         FROM @found AS f
-        INNER LOOP JOIN jobs_internal.secrets AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON s.secret_id = f.secret_id;
+        INNER LOOP JOIN jobs_internal.secrets AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON s.secret_id = f.secret_id
+        WHERE s.updated_at < DATEADD(DAY, -1, @now); -- a definition that was stored meanwhile may name it again
         SET @deleted = @@ROWCOUNT;
         IF @rows = 1000 AND (@until IS NULL OR SYSUTCDATETIME() >= @until)
             SET @remaining = 1;
