@@ -18,7 +18,7 @@
 --   approval          none, any, or other: a person who did not start the roll-out must approve it before it starts.
 --   window_name       Name of a calendar: it starts, and its targets start, only inside of it; NULL: at any time.
 --   max_failed, max_failed_percent, max_unknown, max_unreached, max_unreached_percent, max_duration_percent  Its gates. The numbers of a
---                     percentage are computed when the targets are assigned.
+--                     percentage are computed when the targets are assigned, and again when some are moved or left out.
 --   probe_job_id, probe_every_seconds  Its probe; NULL: none, or only one, at the end of the bake.
 --   probe_max_rows, probe_min_value, probe_max_value  What the probe must return on each target: at most so many rows, and a number in
 --                     these limits. NULL: no such limit.
