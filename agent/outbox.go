@@ -273,15 +273,14 @@ func (o *outbox) send(ctx context.Context, batch []report) error {
 	return nil
 }
 
-// replace handles a report that failed alone with err. If err is an error of the server, replace
-// sends the report again, without its details: the run would otherwise never end. It returns
+// replace handles a report that failed alone with err. If the control database refuses its data,
+// replace sends the report again without its details: the run would otherwise never end. It returns
 // whether the control database accepted that. If not, the report stays as it is, behind all others.
 func (o *outbox) replace(ctx context.Context, r report, err error) bool {
-	server, ok := dberror.ServerError(err)
-	if !ok || dberror.IsTransient(err) || errors.Is(err, dberror.ErrTermEnded) {
+	if !refusesData(err) {
 		return false
 	}
-	if o.send(ctx, []report{r.withoutDetails(server.Number)}) != nil {
+	if o.send(ctx, []report{r.withoutDetails(dberror.NumberOf(err))}) != nil {
 		o.postpone(r)
 		return false
 	}
