@@ -1,5 +1,5 @@
-// Package executions starts, stops and repeats runs, and has runs as people see them: lists of runs,
-// their steps, targets, attempts and messages, what they wait for, and how two runs differ.
+// Package executions starts, stops and repeats runs, and has runs as people see them: lists of
+// runs, their steps, targets, attempts and messages, what they wait for, and how two runs differ.
 package executions
 
 import (

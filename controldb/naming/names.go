@@ -65,8 +65,8 @@ type Filter struct {
 const recentRuns = 10_000
 
 // nameReads are the reads of [Store.List]: the name, what tells it from others, the rows, the
-// column of Of, a condition, and the order if it is not that of the names. Columns of IDs are texts in
-// lower case, so that a prefix fits.
+// column of Of, a condition, and the order if it is not that of the names. Columns of IDs are texts
+// in lower case, so that a prefix fits.
 var nameReads = map[Kind]struct{ name, detail, created, from, of, where, order string }{
 	OfJobs:          {name: "job_name", detail: "description", from: "jobs.job_details", where: "is_system = 0"},
 	OfTargetGroups:  {name: "target_group_name", from: "jobs.target_groups"},
