@@ -9,8 +9,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -127,7 +129,7 @@ func TestStopRequestEndsRunningScripts(t *testing.T) {
 			}
 			return running >= 4
 		})
-		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 		asked := time.Now()
 		rows := f.ended(t, id, time.Minute)
 		require.Less(t, time.Since(asked), 2*time.Second)
@@ -207,7 +209,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})
 		f.every(t, "every quarter", 15)
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: "one time", Enabled: ptr(true)}))
+		require.NoError(t, catalog.On(f.Store).UpdateJob(t.Context(), model.JobSpec{Name: "one time", Enabled: ptr(true)}))
 		f.startAgent(t, slowPolling)
 		<-time.After(time.Hour + time.Minute) // virtual time; TestDays of testenv/sim checks the grids of days
 
@@ -223,7 +225,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		runs, err = executions.On(f.Store).List(t.Context(), executions.Query{JobName: "one time"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1)
-		once, err := f.Store.Jobs(t.Context(), "one time")
+		once, err := catalog.On(f.Store).Jobs(t.Context(), "one time")
 		require.NoError(t, err)
 		require.False(t, once[0].Enabled, "Once fires one time, then enabled returns to 0 (decision 12)")
 		f.CheckInvariants(t, f.Control, false)

@@ -12,8 +12,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -290,7 +292,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 
 		// Many instants start at once. An instant that has a run already does not get a second one.
 		quick := "SELECT 1;"
-		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: &quick})
+		_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", StepID: ptr(1), Command: &quick})
 		require.NoError(t, err)
 		_, err = timetable.On(f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",

@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -307,7 +309,7 @@ func TestExamineMissingTypes(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
-		c.job(t, "j", func(s *controldb.StepSpec) {
+		c.job(t, "j", func(s *model.StepSpec) {
 			s.CommandType, s.Command, s.TargetGroup = ptr("Process"), ptr(`{"entry": "backup"}`), nil
 		})
 		c.start(t, "j")
@@ -590,7 +592,7 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
-		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
+		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
 		schedules, err := timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: "j", Name: ptr("on")})
 		require.NoError(t, err)
 		require.Contains(t, schedules[0].ParametersFault, "tenant")
@@ -598,13 +600,13 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 		require.Len(t, found, 1)
 		require.Equal(t, doctor.SeverityWarning, found[0].Severity)
 		require.Equal(t, "the parameters of 1 schedule do not fit what the jobs declare: on of job j: "+schedules[0].ParametersFault, found[0].Found)
-		plans, err := c.JobPlans(t.Context(), "j")
+		plans, err := catalog.On(c.Store).JobPlans(t.Context(), "j")
 		require.NoError(t, err)
 		require.Equal(t, "on: "+schedules[0].ParametersFault, plans[0].ParametersFault)
 
-		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "default": "x"}]`, nil))
+		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", `[{"name": "tenant", "default": "x"}]`, nil))
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
-		plans, err = c.JobPlans(t.Context(), "j")
+		plans, err = catalog.On(c.Store).JobPlans(t.Context(), "j")
 		require.NoError(t, err)
 		require.Empty(t, plans[0].ParametersFault)
 	})

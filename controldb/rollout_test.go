@@ -17,10 +17,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -141,7 +143,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, @wave = N'rest';`, run.String(
 }
 
 // once gives a step one attempt.
-func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+func once(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
 
 // drawPlan returns a random plan for the job j, with the names of its waves.
 func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
@@ -335,7 +337,7 @@ func TestRandomRollOuts(t *testing.T) {
 			term := start.ID
 			// What the plan before has left, if it has failed.
 			for _, job := range []string{"j", "u"} {
-				if c.DeleteJob(t.Context(), job, true) == nil {
+				if catalog.On(c.Store).DeleteJob(t.Context(), job, true) == nil {
 					for c.passMax(t, term, 0).More() {
 					}
 					c.cleanUp(t)
@@ -343,7 +345,7 @@ func TestRandomRollOuts(t *testing.T) {
 			}
 			c.job(t, "u", once)
 			tolerated := rapid.SampledFrom([]string{"0", "100%"}).Draw(rt, "tolerated")
-			c.job(t, "j", slices.Repeat([]func(*controldb.StepSpec){func(s *controldb.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
+			c.job(t, "j", slices.Repeat([]func(*model.StepSpec){func(s *model.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
 			c.drawPlan(t, rt)
 			run := c.start(t, "j")
 
@@ -460,8 +462,8 @@ WHERE r.ended_at IS NULL AND w.window_name IS NOT NULL AND COALESCE(r.window_ope
 			}
 
 			// So that the next plan finds none of it.
-			require.NoError(t, c.DeleteJob(t.Context(), "j", true))
-			require.NoError(t, c.DeleteJob(t.Context(), "u", true))
+			require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", true))
+			require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "u", true))
 			c.cleanUp(t)
 			require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.rollouts), (SELECT COUNT(*) FROM jobs_internal.rollout_targets)`))
 		})
