@@ -590,21 +590,32 @@ func TestWavesBySize(t *testing.T) {
 	})
 }
 
-// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them.
+// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them, also
+// if the targets are compared in slices.
 func TestWavesByTags(t *testing.T) {
-	each(t, func(t *testing.T, c *control) {
-		term := c.term(t)
-		c.job(t, "j", once)
-		tag := func(database, tags string) {
-			c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
-		}
-		tag("d01", `{"tier": "gold", "region": "us"}`)
-		tag("d02", `{"tier": "free"}`)
-		tag("d03", `{"tier": "gold", "region": "eu"}`)
-		tag("d04", `{"tier": "gold"}`)
-		c.plan(t, nil, members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1}, members{"name": "rest", "targets": "rest"})
-		run := c.start(t, "j")
-		require.Equal(t, []string{"d03", "d01", "d04", "d00", "d02", "d05"}, c.rollOut(t, term, numbered(6), succeed))
-		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, run))
-	})
+	for _, slice := range []int{2, 5000} {
+		each(t, func(t *testing.T, c *control) { wavesByTags(t, c, slice) })
+	}
+}
+
+func wavesByTags(t *testing.T, c *control, slice int) {
+	testenv.SetSlices(t, c.db, slice)
+	term := c.term(t)
+	c.job(t, "j", once)
+	tag := func(database, tags string) {
+		c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
+	}
+	tag("d01", `{"tier": "gold", "region": "us"}`)
+	tag("d02", `{"tier": "free"}`)
+	tag("d03", `{"tier": "gold", "region": "eu"}`)
+	tag("d04", `{"tier": "gold"}`)
+	c.plan(
+		t, nil,
+		members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1},
+		members{"name": "eu", "tags": "region = 'eu' OR tier = 'free'"},
+		members{"name": "rest", "targets": "rest"},
+	)
+	run := c.start(t, "j")
+	require.Equal(t, []string{"d03", "d01", "d04", "d02", "d00", "d05"}, c.rollOut(t, term, numbered(6), succeed))
+	require.Equal(t, "Succeeded: Passed Passed Passed", c.rollout(t, run))
 }
