@@ -714,7 +714,8 @@ func TestAcceptedDefinitionGoesOn(t *testing.T) {
 	require.Equal(t, d.Due, v.Next)
 	require.NotEmpty(t, v.Warnings)
 
-	// A schedule without an instant that waits was accepted if it has started a run, or handled an instant.
+	// A schedule without a stored instant was accepted if it has started a run or handled an
+	// instant.
 	for _, handled := range []func(*Definition){
 		func(d *Definition) { d.Executions = 1 },
 		func(d *Definition) { d.LastDue = clock(t, "09:00") },
