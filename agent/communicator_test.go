@@ -180,3 +180,60 @@ func TestCommunicatorNamesTheClaim(t *testing.T) {
 	require.Equal(t, uuid.UUID{15: 1}, c.outbox.waiting[0].resolution.Claim)
 	require.Equal(t, uuid.UUID{15: 2}, c.outbox.waiting[1].outcome.Claim)
 }
+
+// While a queue has enough tasks, a pass is requested when a worker takes the one that makes the
+// queue low, not when outcomes are delivered.
+func TestCommunicatorAsksForAPassWhenTheQueueIsLow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCommunicator(t, Config{MaxConcurrentTargets: 2, Prefetch: 8})
+		for range 100 {
+			c.queue.pace.Add(time.Now())
+		}
+		require.Equal(t, 4, c.reserve(), "two tasks per worker")
+		c.accept(tasks(1, 4), time.Now(), 4)
+		c.done(takeOne(c), report{task: 1})
+		c.outbox.remove([]report{{task: 1}})
+		c.queue.delivered()
+		require.False(t, asked(c.queue.wake))
+		require.False(t, c.low(), "there is room for a task, but the queue has three")
+		takeOne(c)
+		require.True(t, asked(c.queue.wake))
+		require.True(t, c.low())
+		takeOne(c)
+		require.False(t, asked(c.queue.wake), "once")
+	})
+}
+
+// Without a backlog each delivery is followed by a pass, because the next step may begin.
+func TestCommunicatorAsksForAPassAfterADelivery(t *testing.T) {
+	t.Parallel()
+	c := newTestCommunicator(t, Config{MaxConcurrentTargets: 4})
+	c.accept(tasks(1, 3), time.Now(), 4)
+	c.done(takeOne(c), report{task: 1})
+	c.outbox.remove([]report{{task: 1}})
+	require.False(t, asked(c.queue.wake))
+	c.queue.delivered()
+	require.True(t, asked(c.queue.wake))
+}
+
+// A task uses the budget from the request for it until it is reported.
+func TestCommunicatorUsesItsShare(t *testing.T) {
+	t.Parallel()
+	cfg, err := Config{MaxConcurrentTargets: 4}.withDefaults()
+	require.NoError(t, err)
+	s := newTestBudget(t, 3).join()
+	c := newCommunicator(nil, controldb.TermID{}, t.Context(), s, &crowd{}, cfg, zap.NewNop())
+	require.Equal(t, 3, c.reserve())
+	require.Equal(t, 3, s.used)
+	c.unanswered(3)
+	require.Zero(t, s.used)
+	require.Equal(t, 3, c.reserve())
+	c.accept(tasks(1, 2), time.Now(), 3)
+	require.Equal(t, 2, s.used)
+	e := takeOne(c)
+	require.Equal(t, 2, s.used)
+	c.done(e, report{task: 1})
+	require.Equal(t, 1, s.used)
+	require.Equal(t, 2, c.reserve())
+}

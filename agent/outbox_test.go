@@ -116,6 +116,18 @@ func TestOutboxGathers(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
+		c := newTestCommunicator(t, Config{MaxConcurrentTargets: 8, PollActive: 50 * time.Millisecond, PollIdle: time.Second})
+		c.accept(tasks(1, 8), time.Now(), 9)
+		started := time.Now()
+		time.AfterFunc(20*time.Millisecond, func() {
+			for id := 1; id <= 6; id++ {
+				c.done(takeOne(c), report{task: controldb.TaskID(id)})
+			}
+		})
+		require.True(t, c.outbox.gather(t.Context()))
+		require.Equal(t, 20*time.Millisecond, time.Since(started))
+	})
+	synctest.Test(t, func(t *testing.T) {
 		c := newTestCommunicator(t, Config{MaxConcurrentTargets: 8})
 		c.accept(tasks(1, 8), time.Now(), 9)
 		c.done(takeOne(c), report{task: 1})

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -29,7 +30,7 @@ func runTestHost(t *testing.T, grace time.Duration, skipGrace <-chan struct{}, e
 	require.NoError(t, err)
 	list := tasks(1, 2)
 	for i := range list {
-		list[i].CommandID, list[i].Mode = 7, "of a newer version"
+		list[i].CommandID, list[i].CommandType, list[i].Mode = 7, action.TypeTSQL, "of a newer version"
 	}
 	comm.accept(list, time.Now(), 2)
 	ctx, stop := context.WithCancel(t.Context())
