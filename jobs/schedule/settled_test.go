@@ -19,6 +19,7 @@ func TestSettled(t *testing.T) {
 		`{"time": "2026-05-01T10:00:00Z"}`:                     "",
 		`{"repeatAt": "4.40pm"}`:                               "",
 		`{"time": "2 moons from now"}`:                         "",
+		`{"time": "20 minutes from"}`:                          "",
 		`{"time": {"date": "2026-05-01", "format": "YYYY-MM"`:  "",
 		`{"time": {"date": "1 May 2026", "format": "DD MMMM"}`: "",
 	} {
