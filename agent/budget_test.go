@@ -103,8 +103,11 @@ func TestBudgetInvariants(t *testing.T) {
 			require.LessOrEqual(t, total, max(b.total, len(shares)))
 		}
 	}
-	_, err := NewBudget(0)
-	require.ErrorContains(t, err, "want 1 to 10000")
+	for _, workers := range []int{0, 10_001} {
+		_, err := NewBudget(workers)
+		require.ErrorContains(t, err, "want 1 to 10000")
+	}
+	newTestBudget(t, 10_000)
 }
 
 // An agent that has borrowed counts as a borrower until it has given everything back, so that

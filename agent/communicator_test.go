@@ -120,22 +120,26 @@ func TestCommunicatorStopsClaimsWhileTheOutboxIsFull(t *testing.T) {
 	require.False(t, c.low())
 	c.outbox.remove([]report{{task: 3}})
 	require.Equal(t, 4, c.reserve())
+	require.Equal(t, 7, c.outbox.count(), "the others wait for the next delivery")
 }
 
 // A term holds at most two tasks per worker, also while their outcomes wait.
 func TestCommunicatorClaimsWhatATermMayHold(t *testing.T) {
 	t.Parallel()
-	c := newTestCommunicator(t, Config{MaxConcurrentTargets: 4})
-	for first := 1; first < 8; first += 4 {
-		c.accept(tasks(first, first+3), time.Now(), 4)
-		for range 4 {
-			e := takeOne(c)
-			c.done(e, report{task: e.task.ID})
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCommunicator(t, Config{MaxConcurrentTargets: 4})
+		for first := 1; first < 8; first += 4 {
+			c.accept(tasks(first, first+3), time.Now(), 4)
+			for range 4 {
+				e := takeOne(c)
+				c.done(e, report{task: e.task.ID})
+			}
 		}
-	}
-	require.Zero(t, c.reserve())
-	c.outbox.remove([]report{{task: 1}, {task: 2}})
-	require.Equal(t, 2, c.reserve())
+		require.Zero(t, c.reserve())
+		require.Equal(t, 8, c.queue.pace.Ahead(time.Now()), "each task counts for the pace")
+		c.outbox.remove([]report{{task: 1}, {task: 2}})
+		require.Equal(t, 2, c.reserve())
+	})
 }
 
 // Queued tasks go back uncounted, with their claims, when no worker has taken a task for a while.

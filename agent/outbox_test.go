@@ -85,10 +85,12 @@ func TestOutboxGathers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		tasks, reports int // the first ones are reported
+		running        int // of the others
 		resolution     bool
 		waits          bool
 	}{
 		"Few":        {tasks: 8, reports: 5, waits: true},
+		"HalfTaken":  {tasks: 8, reports: 2, running: 3, waits: true},
 		"Most":       {tasks: 8, reports: 6},
 		"Resolution": {tasks: 8, reports: 2, resolution: true},
 		"Last":       {tasks: 2, reports: 2},
@@ -104,6 +106,9 @@ func TestOutboxGathers(t *testing.T) {
 						r.resolution = &controldb.Resolution{}
 					}
 					c.done(takeOne(c), r)
+				}
+				for range tc.running {
+					takeOne(c)
 				}
 				started := time.Now()
 				require.True(t, c.outbox.gather(t.Context()))

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,4 +110,19 @@ func TestTaskLimitCountsFromTheClaim(t *testing.T) {
 		require.Equal(t, targets.TimedOut, h.carryOut(e).outcome.Outcome)
 		require.Zero(t, time.Since(started))
 	})
+}
+
+// A script that could not be read is an error, and not an empty script; the next task reads it
+// again.
+func TestScriptThatCouldNotBeRead(t *testing.T) {
+	t.Parallel()
+	c := newCaches(nil, nil)
+	lost := errors.New("lost")
+	for _, want := range []error{lost, lost, nil, nil} {
+		script, err := c.commands.get(t.Context(), 7, func(context.Context) (string, int, error) { return "SELECT 1;", 9, want })
+		require.ErrorIs(t, err, want)
+		if want == nil {
+			require.Equal(t, "SELECT 1;", script)
+		}
+	}
 }
