@@ -67,7 +67,7 @@ func TestPreflightRun(t *testing.T) {
 		}{
 			"":                        {jobs.Succeeded, "Preflight: "},
 			`{"rights": ["NOTHING"]}`: {jobs.Failed, "Preflight: rights: the login lacks NOTHING."},
-			`{"warn": ["nothing"]}`:   {jobs.Failed, `there is no check "nothing"`},
+			`{"warn": ["nothing"]}`:   {jobs.Failed, `unknown check "nothing"`},
 		} {
 			run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: "j", Mode: controldb.ModePreflight, ModeOptions: options})
 			require.NoError(t, err)
