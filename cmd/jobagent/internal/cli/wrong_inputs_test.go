@@ -43,7 +43,7 @@ alert rule add silent NoAgent
 job start j --execution-id 00000000-0000-4000-8000-000000000001
 `
 
-// run1 is the active run of the fixture, noRun no run, and noID the ID of nothing.
+// run1 is the ID of the active run of the fixture, and noRun an ID that no object has.
 const (
 	run1  = "00000000-0000-4000-8000-000000000001"
 	noRun = "00000000-0000-4000-8000-000000000002"
