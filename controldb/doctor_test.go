@@ -227,7 +227,7 @@ func TestExamine(t *testing.T) {
 		},
 		{
 			name: "unknown setting", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
-			found: "there is no setting N'it''s'",
+			found: "the setting N'it''s' does not exist",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`},
 		},
 	}
