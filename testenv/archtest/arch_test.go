@@ -209,6 +209,7 @@ var allowed = map[string][]string{
 	"testenv":              {"sql", "jobs/...", "targets/...", "controldb", "controldb/deploy", "controldb/executions", "controldb/measure", "controldb/secrets", "controldb/targetgroups", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":       {"jobs"},
 	"testenv/differential": {"jobs/schedule"},
+	"testenv/strict":       {"golang.org/x/text/..."},
 	// The benchmarks of `jobagent bench`, which gives them a server, an agent and a front.
 	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "controldb/alerting", "controldb/caller", "controldb/deploy", "controldb/executions", "controldb/measure", "controldb/summary", "controldb/targetgroups", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},

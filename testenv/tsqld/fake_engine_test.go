@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/testenv/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
