@@ -71,7 +71,7 @@ func tableOptions(opts []*syntax.Option) error {
 func (r tables) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	s := r.s
 	if r.place.InFunction {
-		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
+		return mserr.Of(2772)
 	}
 	if s.Temp(name) != nil && !s.Shadows(name, r.place.Outer) {
 		return mserr.ObjectExists(name).WithState(6)
@@ -164,7 +164,7 @@ func (r tables) alterAction(
 		return nil, r.switchConstraints(b, a)
 	case *syntax.AlterTrigger:
 		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable, func(name string) error {
-			return mserr.New(4920, 16, "ALTER TABLE failed because trigger '%s' on table '%s' does not exist.", name, b.t.Name).WithState(0)
+			return mserr.Of(4920, name, b.t.Name)
 		})
 	case *syntax.AlterSet:
 		return nil, setTableOptions(b.t, a.Options)
@@ -603,8 +603,8 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name).WithState(0),
-				mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
+			return failure.Preceded(mserr.Of(4917, n.Name),
+				mserr.Of(4916))
 		}
 	}
 	return nil
