@@ -44,7 +44,10 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 		return catalog.SystemName(prefix, b.t.Name, column, id), true, nil
 	}
 	key := b.t.Names().Fold(given.Name)
-	if b.names[key] || b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
+	if b.names[key] {
+		return "", false, mserr.DuplicateInStatement(given.Name)
+	}
+	if b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
 		return "", false, failure.Preceded(mserr.ObjectExists(given.Name).WithState(5), mserr.ConstraintNotCreated())
 	}
 	if b.names == nil {

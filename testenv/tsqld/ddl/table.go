@@ -312,10 +312,20 @@ func (r tables) countRows(d *catalog.Database, t *catalog.Table) (int64, error) 
 // dropItems executes ALTER TABLE ... DROP.
 func (r tables) dropItems(b *builder, a *syntax.AlterDrop) error {
 	d := constraintDrop{b: b}
+	type name struct {
+		column bool
+		folded string
+	}
+	seen := map[name]bool{}
 	for _, item := range a.Items {
 		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err
 		}
+		key := name{item.Column, b.t.Names().Fold(item.Name.Name)}
+		if seen[key] {
+			return mserr.DuplicateInStatement(item.Name.Name)
+		}
+		seen[key] = true
 		var err error
 		if item.Column {
 			d.finish() // the column may depend on nothing then
@@ -579,6 +589,9 @@ func hasIndexColumn(ix *catalog.Index, id int) bool {
 func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	found := map[string]bool{} // whether a wanted name exists
 	for _, n := range a.Names {
+		if _, ok := found[catalog.Fold(n.Name)]; ok {
+			return mserr.DuplicateInStatement(n.Name)
+		}
 		found[catalog.Fold(n.Name)] = false
 	}
 	wanted := func(name string) bool {

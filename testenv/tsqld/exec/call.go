@@ -225,14 +225,19 @@ func (r calls) textAndParams(
 	return text, params, rest, nil
 }
 
-// textArgument returns the value of an argument that must be Unicode text.
+// textArgument returns the value of an argument that must be Unicode text. Error 214, whose state is
+// 3 for the declaration of parameters.
 func textArgument(name string, a callArg) (string, error) {
 	if a.val == nil {
 		return "", nil
 	}
 	s, ok := a.val.(string)
 	if !ok || !a.typ.IsUnicode() {
-		return "", mserr.ParameterType(name, "ntext/nchar/nvarchar")
+		err := mserr.ParameterType(name, "ntext/nchar/nvarchar")
+		if name == "@params" {
+			err.State = 3
+		}
+		return "", err
 	}
 	return s, nil
 }

@@ -82,6 +82,9 @@ func TemporaryView(name string) *Error { return Of(4103, name) }
 // TemporaryInView is error 4508.
 func TemporaryInView() *Error { return Of(4508) }
 
+// DuplicateInStatement is error 8168: a statement names a constraint or column twice.
+func DuplicateInStatement(name string) *Error { return Of(8168, name) }
+
 // ObjectExists is error 2714.
 func ObjectExists(name string) *Error { return Of(2714, name) }
 
