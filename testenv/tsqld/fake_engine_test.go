@@ -68,6 +68,8 @@ func (s *fakeSession) SPID() int          { return 77 }
 func (s *fakeSession) Descriptor() uint64 { return s.tran }
 func (s *fakeSession) Database() string   { return s.db }
 
+func (s *fakeSession) Collation() types.Collation { return types.CI }
+
 func (s *fakeSession) Close() error {
 	s.e.opened.Add(-1)
 	if s.fragile {

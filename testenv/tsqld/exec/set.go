@@ -239,16 +239,25 @@ func (r settings) use(name string) error {
 // switchDatabase changes the current database and notifies the client.
 func (r settings) switchDatabase(d *catalog.Database) error {
 	s := r.s
-	old := s.Database()
+	old := s.DatabaseByID(s.DatabaseID)
 	if err := s.Enter(d.ID); err != nil {
 		return err
 	}
 	s.DatabaseID = d.ID
 	r.f.schema = s.DefaultSchema()
-	if err := r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: old}); err != nil {
+	if err := r.out.EnvChange(databaseChange(d, old)); err != nil {
 		return err
 	}
 	return r.info(mserr.DatabaseContext(d.Name))
+}
+
+// databaseChange notifies a client of its new current database; old is nil after its end.
+func databaseChange(d, old *catalog.Database) answer.EnvChange {
+	c := answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: "master", NewCollation: d.Collation(), OldCollation: old.Collation()}
+	if old != nil {
+		c.Old = old.Name
+	}
+	return c
 }
 
 // setStatistics executes SET STATISTICS. TIME sends a message after each statement. IO has no
