@@ -309,14 +309,15 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 			mserr.Of(1755, b.label, c.Name),
 			mserr.ConstraintNotCreated().WithState(0))
 	}
-	if plainNewSequential(def.Value) {
-		if c.Type.ID != types.UniqueIdentifier {
-			return mserr.NewSequentialID()
-		}
-	} else {
+	switch plain := plainNewSequential(def.Value); {
+	case hasQuery(def.Value):
+		return mserr.SubqueryNotAllowed()
+	case !plain:
 		if _, err := b.r.host.Compiler().Scalar(def.Value, c.Type); err != nil {
 			return err
 		}
+	case c.Type.ID != types.UniqueIdentifier:
+		return mserr.NewSequentialID()
 	}
 	id := b.newID()
 	name, system, err := b.name(def.Name, "DF", c.Name, id)
@@ -327,6 +328,16 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.Datetime(),
 	}
 	return nil
+}
+
+// hasQuery reports whether an expression contains a query.
+func hasQuery(e syntax.Expr) (has bool) {
+	syntax.Inspect(e, func(n syntax.Node) bool {
+		_, query := n.(*syntax.Query)
+		has = has || query
+		return !has
+	})
+	return has
 }
 
 // plainNewSequential reports whether an expression is NEWSEQUENTIALID(), which is allowed only in

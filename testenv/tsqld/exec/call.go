@@ -225,8 +225,8 @@ func (r calls) textAndParams(
 	return text, params, rest, nil
 }
 
-// textArgument returns the value of an argument that must be Unicode text. Error 214, whose state is
-// 3 for the declaration of parameters.
+// textArgument returns the value of an argument that must be Unicode text. Error 214, whose state
+// is 3 for the declaration of parameters.
 func textArgument(name string, a callArg) (string, error) {
 	if a.val == nil {
 		return "", nil
