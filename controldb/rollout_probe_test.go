@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -236,7 +237,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
 		for range 3 {
 			c.passMax(t, p.term, 0) // the roll-out's own run ends
 		}
-		require.NoError(t, c.DeleteJob(t.Context(), "p", true))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "p", true))
 		c.cleanUp(t)
 		require.Equal(t, []string{"0"}, c.rows(t, values), "they are purged with their runs")
 	})
@@ -247,7 +248,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
 func TestProbeBeforeAWaveIsMissing(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		p := c.probed(t, members{"probe_max_percent": 100, "approval": "any"}, func(string, bool) *targets.Probed { return one("1") })
-		require.NoError(t, c.DeleteJob(t.Context(), "p", true))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "p", true))
 		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
 		p.play(t)
 		require.Equal(t, "Starting: Pending Pending", p.rollout(t, p.run))

@@ -17,10 +17,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -211,7 +213,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'rest'`, run.String(), databa
 }
 
 // once gives a step one attempt.
-func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+func once(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
 
 // drawPlan returns a random plan for the job j, with the names of its waves.
 func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
@@ -405,7 +407,7 @@ func TestRandomRollOuts(t *testing.T) {
 			term := start.ID
 			// What the plan before has left, if it has failed.
 			for _, job := range []string{"j", "u"} {
-				if c.DeleteJob(t.Context(), job, true) == nil {
+				if catalog.On(c.Store).DeleteJob(t.Context(), job, true) == nil {
 					for c.passMax(t, term, 0).More() {
 					}
 					c.cleanUp(t)
@@ -413,7 +415,7 @@ func TestRandomRollOuts(t *testing.T) {
 			}
 			c.job(t, "u", once)
 			tolerated := rapid.SampledFrom([]string{"0", "100%"}).Draw(rt, "tolerated")
-			c.job(t, "j", slices.Repeat([]func(*controldb.StepSpec){func(s *controldb.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
+			c.job(t, "j", slices.Repeat([]func(*model.StepSpec){func(s *model.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
 			c.drawPlan(t, rt)
 			run := c.start(t, "j")
 
@@ -530,8 +532,8 @@ WHERE r.ended_at IS NULL AND w.window_name IS NOT NULL AND COALESCE(r.window_ope
 			}
 
 			// So that the next plan finds none of it.
-			require.NoError(t, c.DeleteJob(t.Context(), "j", true))
-			require.NoError(t, c.DeleteJob(t.Context(), "u", true))
+			require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", true))
+			require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "u", true))
 			c.cleanUp(t)
 			require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.rollouts), (SELECT COUNT(*) FROM jobs_internal.rollout_targets)`))
 		})
@@ -588,21 +590,32 @@ func TestWavesBySize(t *testing.T) {
 	})
 }
 
-// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them.
+// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them, also
+// if the targets are compared in slices.
 func TestWavesByTags(t *testing.T) {
-	each(t, func(t *testing.T, c *control) {
-		term := c.term(t)
-		c.job(t, "j", once)
-		tag := func(database, tags string) {
-			c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
-		}
-		tag("d01", `{"tier": "gold", "region": "us"}`)
-		tag("d02", `{"tier": "free"}`)
-		tag("d03", `{"tier": "gold", "region": "eu"}`)
-		tag("d04", `{"tier": "gold"}`)
-		c.plan(t, nil, members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1}, members{"name": "rest", "targets": "rest"})
-		run := c.start(t, "j")
-		require.Equal(t, []string{"d03", "d01", "d04", "d00", "d02", "d05"}, c.rollOut(t, term, numbered(6), succeed))
-		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, run))
-	})
+	for _, slice := range []int{2, 5000} {
+		each(t, func(t *testing.T, c *control) { wavesByTags(t, c, slice) })
+	}
+}
+
+func wavesByTags(t *testing.T, c *control, slice int) {
+	testenv.SetSlices(t, c.db, slice)
+	term := c.term(t)
+	c.job(t, "j", once)
+	tag := func(database, tags string) {
+		c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
+	}
+	tag("d01", `{"tier": "gold", "region": "us"}`)
+	tag("d02", `{"tier": "free"}`)
+	tag("d03", `{"tier": "gold", "region": "eu"}`)
+	tag("d04", `{"tier": "gold"}`)
+	c.plan(
+		t, nil,
+		members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1},
+		members{"name": "eu", "tags": "region = 'eu' OR tier = 'free'"},
+		members{"name": "rest", "targets": "rest"},
+	)
+	run := c.start(t, "j")
+	require.Equal(t, []string{"d03", "d01", "d04", "d02", "d00", "d05"}, c.rollOut(t, term, numbered(6), succeed))
+	require.Equal(t, "Succeeded: Passed Passed Passed", c.rollout(t, run))
 }

@@ -37,7 +37,7 @@
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50069 a value does not have the declared type, or is none of the choices.
+--   50069 a value does not have the declared type, or is not one of the choices.
 --   50070 the parameters are not a JSON object.
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
@@ -58,7 +58,7 @@
 --   50197 the job execution id belongs to an execution of another mode.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 --   50419 @hold is 1, and the run would not be rolled out.
---   50420 @mode is neither Trial nor Preflight, or @mode_options are no options of the mode.
+--   50420 @mode is neither Trial nor Preflight, or @mode_options have a member that the mode does not have.
 --   50421 a trial has no chosen databases, or more than 100.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),

@@ -19,7 +19,7 @@
 --   50111 the job execution does not exist.
 --   50188 the state of the roll-out does not permit it.
 --   50191 the roll-out has no such wave or target.
---   50410 the job execution is no roll-out.
+--   50410 the job execution is not a roll-out.
 CREATE OR ALTER PROCEDURE jobs_internal.change_rollout
     @job_execution_id UNIQUEIDENTIFIER,
     @action           NVARCHAR(10),
@@ -108,7 +108,7 @@ BEGIN
     IF @@ROWCOUNT = 0 AND @is_rollout = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' is no roll-out. The view jobs.rollouts lists all roll-outs.'
+            N'The job execution ', @job_execution_id, N' is not a roll-out. The view jobs.rollouts lists all roll-outs.'
         ), N'%', N'%%');
         THROW 50410, @message, 1;
     END;
