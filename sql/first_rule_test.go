@@ -11,8 +11,8 @@ import (
 
 // wholeRange is rule "first": MIN or MAX of a column over the rows in which this column is beyond a
 // variable. SQL Server stops at the first key of an index only where it expects many rows, and with
-// a parameter such as @now, which is NULL when the plan is made, it expects none. TOP (1) with ORDER
-// BY stops in each plan. A GROUP BY, or a comment "-- first: reason", answers the finding
+// a parameter such as @now, which is NULL when the plan is made, it expects none. TOP (1) with
+// ORDER BY stops in each plan. A GROUP BY, or a comment "-- first: reason", answers the finding
 // (https://learn.microsoft.com/sql/relational-databases/query-processing-architecture-guide#parameter-sensitivity).
 func wholeRange(r *tree, _ string, s statement) []string {
 	if s.answer("first") != "" {

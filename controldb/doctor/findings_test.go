@@ -237,8 +237,8 @@ func TestCollationsOfColumns(t *testing.T) {
 	require.Contains(t, f.columnCollations(columns("A_CI_AS", "B_CI_AS"))[0].SQL, "ALTER COLUMN")
 }
 
-// TestConditionsAsTheServerStoresThem: the condition of a CHECK constraint is recognised in the words
-// in which SQL Server stores it, and not if a value, a column or a bound has changed.
+// TestConditionsAsTheServerStoresThem: the condition of a CHECK constraint is recognised in the
+// words in which SQL Server stores it, and not if a value, a column or a bound has changed.
 func TestConditionsAsTheServerStoresThem(t *testing.T) {
 	const declared = "(\n        (state IN (N'On', N'Off (x)') AND Ended_At IS NULL)\n        OR n >= 1 OR ISJSON(note) = 1\n    )"
 	for stored, same := range map[string]bool{

@@ -72,11 +72,16 @@ BEGIN
                 WHERE e.purged_at IS NOT NULL
                 ORDER BY e.purged_at, e.execution_id
             );
+        -- APPLY, because a join may read the runs first. Plan: IX_jobs_deleted_at, and per job a range of IX_job_executions_job_id.
         IF @execution_id IS NULL
             SET @execution_id = (
-                SELECT TOP (1) e.execution_id
+                SELECT TOP (1) r.execution_id
                 FROM jobs_internal.jobs AS j
-                INNER JOIN jobs_internal.deletable_runs AS e ON e.job_id = j.job_id
+                CROSS APPLY (
+                    SELECT TOP (1) e.execution_id
+                    FROM jobs_internal.deletable_runs AS e
+                    WHERE e.job_id = j.job_id
+                ) AS r
                 WHERE j.deleted_at IS NOT NULL
             );
 
