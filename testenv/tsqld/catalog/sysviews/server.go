@@ -261,7 +261,7 @@ func transactions(env *Env, add func(row)) {
 	}
 }
 
-// lockRows are the rows of sys.dm_tran_locks. Without a permission there are no rows.
+// lockRows are the rows of sys.dm_tran_locks, or error 300 without the permission.
 func lockRows(_ context.Context, env *Env) ([]row, error) {
 	if !env.SeeSessions {
 		return nil, mserr.Of(300)
