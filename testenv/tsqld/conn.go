@@ -51,7 +51,7 @@ type conn struct {
 	out *tds.MessageWriter
 
 	version  tds.Version
-	login    login
+	login    session.Login
 	session  interpreter
 	meter    *meter.Meter       // the session's; nil for none; used by the reading goroutine too
 	replying bool               // an answer has begun and not ended

@@ -14,29 +14,8 @@ type Wait = session.Wait
 type instance struct{ *exec.Instance }
 
 // open implements engine.
-func (i instance) open(ctx context.Context, l login) (interpreter, error) {
-	s, err := i.NewSession(ctx, session.Login{
-		User:           l.User,
-		Password:       l.Password,
-		Windows:        l.Windows,
-		Realm:          l.Realm,
-		Foreign:        l.Foreign,
-		Database:       l.Database,
-		Language:       l.Language,
-		App:            l.App,
-		Host:           l.Host,
-		Library:        l.Library,
-		PID:            l.PID,
-		Version:        l.Version,
-		PacketSize:     l.PacketSize,
-		ReadOnlyIntent: l.ReadOnlyIntent,
-		Encrypted:      l.Encrypted,
-		Multiple:       l.Multiple,
-		Recovery:       l.Recovery,
-		NewPassword:    l.NewPassword,
-		Local:          l.Local,
-		Remote:         l.Remote,
-	})
+func (i instance) open(ctx context.Context, l session.Login) (interpreter, error) {
+	s, err := i.NewSession(ctx, l)
 	if err != nil {
 		return nil, err
 	}

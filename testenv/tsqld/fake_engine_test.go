@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -36,7 +37,7 @@ type fakeEngine struct {
 	last *fakeSession // the newest session
 }
 
-func (e *fakeEngine) open(_ context.Context, l login) (interpreter, error) {
+func (e *fakeEngine) open(_ context.Context, l session.Login) (interpreter, error) {
 	if l.Password != "secret" {
 		return nil, mserr.New(18456, 14, "Login failed for user '%s'.", l.User)
 	}
@@ -56,7 +57,7 @@ func (e *fakeEngine) close() error { return nil }
 // fakeSession is a session of the fake engine. It runs the commands of Batch.
 type fakeSession struct {
 	e       *fakeEngine
-	login   login
+	login   session.Login
 	db      string
 	tran    uint64
 	resets  int

@@ -2,7 +2,6 @@ package tsqld
 
 import (
 	"context"
-	"net"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
@@ -42,33 +41,10 @@ type interpreter interface {
 	Close() error
 }
 
-// login is the content of a LOGIN7 message.
-type login struct {
-	User, Password string
-	// Windows says that User is the name in a verified Kerberos ticket, and Realm its realm.
-	Windows        bool
-	Foreign        bool // the realm is not the server's
-	Realm          string
-	Database       string // "" for the login's default database
-	Language       string // "" for the login's default language
-	App, Host      string
-	Library        string // client library's name
-	PID            int    // of the client's process
-	Version        uint32 // of TDS, as the server speaks it
-	PacketSize     int    // granted, in bytes
-	Encrypted      bool
-	Multiple       bool              // the client may run several requests at once (MARS)
-	NewPassword    string            // "" to keep the password
-	Recovery       *session.Recovery // the session that the login continues; nil for a new one
-	ReadOnlyIntent bool
-	// Local and Remote are the addresses of the connection.
-	Local, Remote net.Addr
-}
-
 // engine opens sessions. The error of a failed login is a *mserr.Error, which is sent to the
 // client.
 type engine interface {
-	open(ctx context.Context, l login) (interpreter, error)
+	open(ctx context.Context, l session.Login) (interpreter, error)
 	close() error
 }
 

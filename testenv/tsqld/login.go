@@ -63,9 +63,9 @@ func (hs *handshake) logIn() error {
 	hs.c.version = l.Version
 	hs.c.multiple = hs.c.multiple && hs.c.version.Multiple()
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
-	hs.c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, Language: l.Language, App: l.App, Host: l.Host,
+	hs.c.login = session.Login{User: l.User, Password: string(l.Password), Database: l.Database, Language: l.Language, App: l.App, Host: l.Host,
 		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
-		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword),
+		PacketSize: size, Encrypted: !plain, NewPassword: string(l.NewPassword),
 		Windows: l.Integrated(), Multiple: hs.c.multiple,
 		Local: hs.c.nc.LocalAddr(), Remote: hs.c.nc.RemoteAddr()}
 	if err := hs.open(l); err != nil {

@@ -124,7 +124,6 @@ type Object struct {
 	Schema   string
 	SchemaID int32
 	Kind     string // sys.objects.type without blanks: U, V, P, FN, IF, TF, PK, UQ, F, C, D, SO, SN, TT, TR, S
-	Parent   int32  // object id of the table of a constraint or trigger, else 0
 }
 
 // Column is a column of a table or view, or a parameter of a module, for the metadata functions.
@@ -135,7 +134,6 @@ type Column struct {
 	Nullable      bool
 	Identity      bool
 	Computed      bool
-	Default       bool
 	Output        bool // parameter declared OUTPUT
 	RowGUID       bool
 	Sparse        bool

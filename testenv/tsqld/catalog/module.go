@@ -77,7 +77,6 @@ type AliasType struct {
 	Name       string
 	Type       types.Type
 	Nullable   bool
-	OwnerID    int
 }
 
 // Sequence is a sequence object. Its current value is a row in SQLite (see [SequenceTable]).

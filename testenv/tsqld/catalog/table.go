@@ -35,7 +35,6 @@ type Table struct {
 	// Exact is set if the names of columns and indexes distinguish case: that of the database's
 	// [Names] when the table was created.
 	Exact bool `json:",omitempty"`
-	Memo  Memo `json:"-"`
 }
 
 // Column is a column of a table.
@@ -159,7 +158,6 @@ type Check struct {
 	Disabled   bool
 	NotTrusted bool
 	Created    int64
-	Memo       Memo `json:"-"`
 	References Memo `json:"-"` // cached names in the text
 }
 

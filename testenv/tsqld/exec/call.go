@@ -45,12 +45,12 @@ func (r calls) remoteCall(call Call) error {
 	for i, p := range call.Params {
 		args[i] = callArg{name: p.Name, typ: p.Type, val: p.Value, output: p.Output, isDefault: p.Default}
 		if p.TypeName != "" || p.Columns != nil {
-			args[i].sent = &sentTable{typeName: p.TypeName, columns: p.Columns, rows: p.Rows}
+			args[i].sent = &sentTable{columns: p.Columns, rows: p.Rows}
 		}
 		if p.Output {
 			// The client gets the type that it declared, whatever type the procedure declares. A
 			// zero type is replaced by the type of the parameter.
-			args[i].target = &variable{name: p.Name, typ: p.Type, val: p.Value}
+			args[i].target = &variable{typ: p.Type, val: p.Value}
 		}
 	}
 	status, err := r.call(name, args)
@@ -82,9 +82,8 @@ func (r calls) remoteCall(call Call) error {
 
 // sentTable is a table-valued parameter from a client.
 type sentTable struct {
-	typeName string
-	columns  []types.Column
-	rows     [][]types.Value
+	columns []types.Column
+	rows    [][]types.Value
 }
 
 // bindSent creates the table of a table-valued parameter from the rows of a client.

@@ -47,7 +47,6 @@ type frame struct {
 
 // variable is a scalar variable, a cursor variable or a parameter.
 type variable struct {
-	name   string // as declared, with '@'
 	typ    types.Type
 	val    types.Value
 	cursor *boundCursor // cursor of a cursor variable; nil if none is allocated
@@ -71,7 +70,7 @@ func (f *frame) tableVar(name string) *tableVar { return f.tables[catalog.Fold(n
 
 // declare adds a scalar variable.
 func (f *frame) declare(name string, t types.Type, v types.Value) *variable {
-	x := &variable{name: name, typ: t, val: v}
+	x := &variable{typ: t, val: v}
 	if f.vars == nil {
 		f.vars = map[string]*variable{}
 	}

@@ -12,21 +12,20 @@ import (
 type Login struct {
 	User, Password string
 	// Windows says that User and Realm are those of a verified Kerberos ticket.
-	Windows        bool
-	Foreign        bool // the realm is not the server's
-	Realm          string
-	Database       string // "" means the login's default database
-	Language       string // name or alias; an unknown one and "" mean us_english
-	App, Host      string
-	Library        string // name of the client library
-	PID            int    // of the client process
-	Version        uint32 // TDS version that the server speaks
-	PacketSize     int
-	ReadOnlyIntent bool
-	Encrypted      bool      // true if the whole connection is encrypted, not only the login
-	Multiple       bool      // true if the client may run several requests at once (MARS)
-	NewPassword    string    // new password of a SQL login; "" keeps the password
-	Recovery       *Recovery // the session that the login continues; nil for a new one
+	Windows     bool
+	Foreign     bool // the realm is not the server's
+	Realm       string
+	Database    string // "" means the login's default database
+	Language    string // name or alias; an unknown one and "" mean us_english
+	App, Host   string
+	Library     string // name of the client library
+	PID         int    // of the client process
+	Version     uint32 // TDS version that the server speaks
+	PacketSize  int
+	Encrypted   bool      // true if the whole connection is encrypted, not only the login
+	Multiple    bool      // true if the client may run several requests at once (MARS)
+	NewPassword string    // new password of a SQL login; "" keeps the password
+	Recovery    *Recovery // the session that the login continues; nil for a new one
 	// Local and Remote are the addresses of the connection; nil: there is no connection.
 	Local, Remote net.Addr
 }

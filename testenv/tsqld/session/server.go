@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -130,6 +131,7 @@ func (i *Server) Open(ctx context.Context, l Login) (*Session, error) {
 	i.nextSerial++
 	s.serial = i.nextSerial
 	s.connected = i.Now()
+	_, _ = rand.Read(s.connectionID[:]) // never fails
 	s.request.state = s.state()
 	s.Locks = lock.NewClient(s.id)
 	s.Counters = Counters{server: i, conn: conn, session: s.id}

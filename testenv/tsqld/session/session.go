@@ -47,7 +47,9 @@ type Session struct {
 	Random       builtin.Generator
 
 	connected time.Time
-	ended     chan struct{} // closed by Close
+	// connectionID is a random uniqueidentifier.
+	connectionID [16]byte
+	ended        chan struct{} // closed by Close
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc // cancels the current request; nil when idle
@@ -99,13 +101,14 @@ type state struct {
 	tranName  string
 	tranStart time.Time
 	options   Options
+	rowCount  int64
 }
 
 // state returns the current state of the session.
 func (s *Session) state() state {
 	return state{
 		database: s.DatabaseID, tranCount: s.Tran.level, tranID: s.Tran.id, tranName: s.Tran.name, tranStart: s.Tran.started,
-		options: s.Options,
+		options: s.Options, rowCount: s.RowCount,
 	}
 }
 
@@ -177,6 +180,8 @@ func (s *Session) Describe() sysviews.SessionRow {
 		PacketSize:       s.Client.PacketSize,
 		Address:          ClientAddress(s.Client),
 		Encrypted:        s.Client.Encrypted,
+		ConnectionID:     s.connectionID[:],
+		RowCount:         q.rowCount,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)),
 		LastRequestEnd:   datetime(q.ended, types.TicksOf(q.ended)),
 	}

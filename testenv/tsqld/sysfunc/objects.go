@@ -68,7 +68,7 @@ func describe(d *catalog.Database, o catalog.Object) builtin.Object {
 
 // describeConstraint returns the properties of a constraint for built-in functions.
 func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Object {
-	out := builtin.Object{ID: c.ObjectID, Name: c.Name, Kind: string(c.Kind), Parent: c.Table}
+	out := builtin.Object{ID: c.ObjectID, Name: c.Name, Kind: string(c.Kind)}
 	if t := d.TableByID(c.Table); t != nil {
 		out.SchemaID = int32(t.SchemaID)
 		if sc := d.SchemaByID(t.SchemaID); sc != nil {
@@ -266,8 +266,8 @@ func tableColumns(t *catalog.Table) []builtin.Column {
 	for i, c := range t.Columns {
 		out[i] = builtin.Column{
 			ID: int32(c.ID), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Auto != nil,
-			Computed: c.Formula != nil, Default: c.Default != nil,
-			RowGUID: c.RowGUID, Sparse: c.Sparse, Deterministic: c.Formula != nil && c.Formula.SQL != ""}
+			Computed: c.Formula != nil,
+			RowGUID:  c.RowGUID, Sparse: c.Sparse, Deterministic: c.Formula != nil && c.Formula.SQL != ""}
 	}
 	return out
 }
@@ -289,7 +289,7 @@ func paramColumns(params []catalog.Param) []builtin.Column {
 	out := make([]builtin.Column, len(params))
 	for i, p := range params {
 		out[i] = builtin.Column{
-			ID: int32(i + 1), Name: p.Name, Type: p.Type, Nullable: true, Default: p.HasDefault, Output: p.Output,
+			ID: int32(i + 1), Name: p.Name, Type: p.Type, Nullable: true, Output: p.Output,
 		}
 	}
 	return out

@@ -17,7 +17,6 @@ const (
 	login7IntegratedSecurity = 0x80 // OptionFlags2
 	login7ChangePassword     = 0x01 // OptionFlags3
 	login7Extension          = 0x10 // OptionFlags3
-	login7ReadOnlyIntent     = 0x20 // TypeFlags
 )
 
 // Sizes of LOGIN7's fixed part: up to TDS 7.1, and since 7.2.
@@ -98,9 +97,6 @@ func (l *Login) Integrated() bool { return l.Flags2&login7IntegratedSecurity != 
 
 // LanguageRequired reports whether the login must fail if the server does not know the language.
 func (l *Login) LanguageRequired() bool { return l.Flags2&login7LanguageFatal != 0 }
-
-// ReadOnlyIntent reports whether the client has set ApplicationIntent=ReadOnly.
-func (l *Login) ReadOnlyIntent() bool { return l.TypeFlags&login7ReadOnlyIntent != 0 }
 
 // HasFeature reports whether the client requests the feature.
 func (l *Login) HasFeature(id uint8) bool { return l.Feature(id) != nil }

@@ -107,7 +107,7 @@ func TestPreloginRoundTrips(t *testing.T) {
 
 // fullLogin has every field set.
 func fullLogin(v Version) *Login {
-	l := &Login{Asked: v, PacketSize: 8000, ProgVer: 7, PID: 9, Flags1: 0xA0, Flags2: 2, TypeFlags: login7ReadOnlyIntent,
+	l := &Login{Asked: v, PacketSize: 8000, ProgVer: 7, PID: 9, Flags1: 0xA0, Flags2: 2, TypeFlags: 0x20,
 		TimeZone: -60, LCID: 1033, Host: "host", User: "sä", Password: "p@ß😀", App: "app", Server: "srv", Library: "lib",
 		Language: "us_english", Database: "db", ClientID: [6]byte{1, 2, 3, 4, 5, 6}, SSPI: []byte{9}, AttachFile: "f"}
 	if v.since72() {
@@ -128,7 +128,6 @@ func TestLoginRoundTrips(t *testing.T) {
 			want.Flags3 = login7ChangePassword | login7Extension
 		}
 		require.Equal(t, want, got)
-		require.True(t, got.ReadOnlyIntent())
 		require.False(t, got.Integrated())
 	}
 }

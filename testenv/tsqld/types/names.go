@@ -11,7 +11,6 @@ import (
 type typeInfo struct {
 	name       string
 	systemID   uint8 // sys.types.system_type_id
-	userID     int   // sys.types.user_type_id
 	maxLength  int16 // sys.types.max_length in bytes; for types with arguments the maximum
 	precision  uint8 // sys.types.precision
 	scale      uint8 // sys.types.scale
@@ -21,36 +20,36 @@ type typeInfo struct {
 // infos are the rows of sys.types that the server has, by ID. Ids and precisions: "sys.types
 // (Transact-SQL)"; precedence: "Data type precedence (Transact-SQL)".
 var infos = [...]typeInfo{
-	Bit:              {"bit", 104, 104, 1, 1, 0, 19},
-	TinyInt:          {"tinyint", 48, 48, 1, 3, 0, 18},
-	SmallInt:         {"smallint", 52, 52, 2, 5, 0, 17},
-	Int:              {"int", 56, 56, 4, 10, 0, 16},
-	BigInt:           {"bigint", 127, 127, 8, 19, 0, 15},
-	Decimal:          {"decimal", 106, 106, 17, 38, 38, 12},
-	Money:            {"money", 60, 60, 8, 19, 4, 13},
-	SmallMoney:       {"smallmoney", 122, 122, 4, 10, 4, 14},
-	Real:             {"real", 59, 59, 4, 24, 0, 11},
-	Float:            {"float", 62, 62, 8, 53, 0, 10},
-	Date:             {"date", 40, 40, 3, 10, 0, 8},
-	Time:             {"time", 41, 41, 5, 16, 7, 9},
-	DateTime:         {"datetime", 61, 61, 8, 23, 3, 6},
-	SmallDateTime:    {"smalldatetime", 58, 58, 4, 16, 0, 7},
-	DateTime2:        {"datetime2", 42, 42, 8, 27, 7, 5},
-	DateTimeOffset:   {"datetimeoffset", 43, 43, 10, 34, 7, 4},
-	Char:             {"char", 175, 175, 8000, 0, 0, 28},
-	VarChar:          {"varchar", 167, 167, 8000, 0, 0, 27},
-	NChar:            {"nchar", 239, 239, 8000, 0, 0, 26},
-	NVarChar:         {"nvarchar", 231, 231, 8000, 0, 0, 25},
-	Text:             {"text", 35, 35, 16, 0, 0, 21},
-	NText:            {"ntext", 99, 99, 16, 0, 0, 20},
-	Binary:           {"binary", 173, 173, 8000, 0, 0, 30},
-	VarBinary:        {"varbinary", 165, 165, 8000, 0, 0, 29},
-	Image:            {"image", 34, 34, 16, 0, 0, 22},
-	UniqueIdentifier: {"uniqueidentifier", 36, 36, 16, 0, 0, 24},
-	RowVersion:       {"timestamp", 189, 189, 8, 0, 0, 23},
-	XML:              {"xml", 241, 241, -1, 0, 0, 3},
-	Variant:          {"sql_variant", 98, 98, 8016, 0, 0, 2},
-	Null:             {"NULL", 0, 0, 0, 0, 0, 0},
+	Bit:              {"bit", 104, 1, 1, 0, 19},
+	TinyInt:          {"tinyint", 48, 1, 3, 0, 18},
+	SmallInt:         {"smallint", 52, 2, 5, 0, 17},
+	Int:              {"int", 56, 4, 10, 0, 16},
+	BigInt:           {"bigint", 127, 8, 19, 0, 15},
+	Decimal:          {"decimal", 106, 17, 38, 38, 12},
+	Money:            {"money", 60, 8, 19, 4, 13},
+	SmallMoney:       {"smallmoney", 122, 4, 10, 4, 14},
+	Real:             {"real", 59, 4, 24, 0, 11},
+	Float:            {"float", 62, 8, 53, 0, 10},
+	Date:             {"date", 40, 3, 10, 0, 8},
+	Time:             {"time", 41, 5, 16, 7, 9},
+	DateTime:         {"datetime", 61, 8, 23, 3, 6},
+	SmallDateTime:    {"smalldatetime", 58, 4, 16, 0, 7},
+	DateTime2:        {"datetime2", 42, 8, 27, 7, 5},
+	DateTimeOffset:   {"datetimeoffset", 43, 10, 34, 7, 4},
+	Char:             {"char", 175, 8000, 0, 0, 28},
+	VarChar:          {"varchar", 167, 8000, 0, 0, 27},
+	NChar:            {"nchar", 239, 8000, 0, 0, 26},
+	NVarChar:         {"nvarchar", 231, 8000, 0, 0, 25},
+	Text:             {"text", 35, 16, 0, 0, 21},
+	NText:            {"ntext", 99, 16, 0, 0, 20},
+	Binary:           {"binary", 173, 8000, 0, 0, 30},
+	VarBinary:        {"varbinary", 165, 8000, 0, 0, 29},
+	Image:            {"image", 34, 16, 0, 0, 22},
+	UniqueIdentifier: {"uniqueidentifier", 36, 16, 0, 0, 24},
+	RowVersion:       {"timestamp", 189, 8, 0, 0, 23},
+	XML:              {"xml", 241, -1, 0, 0, 3},
+	Variant:          {"sql_variant", 98, 8016, 0, 0, 2},
+	Null:             {"NULL", 0, 0, 0, 0, 0},
 }
 
 // synonyms are the other names of types ("Data type synonyms").

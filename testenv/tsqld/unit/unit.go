@@ -366,9 +366,6 @@ func (u *Unit) Keep(s *session.Session, sc Scope, key PlanKey, compiled any, nee
 		plan: compiled, database: s.DatabaseID, schema: sc.DefaultSchema(), identity: s.Options.IdentityInsert, depth: sc.FunctionDepth(),
 		locale: s.Options.Locale, truncates: !s.Options.AnsiWarnings, instead: sc.FiringInstead(),
 	}
-	if needs.Volatile {
-		return
-	}
 	if d := s.DatabaseByID(s.DatabaseID); d != nil {
 		p.snaps = append(p.snaps, SnapshotOf(d))
 	}

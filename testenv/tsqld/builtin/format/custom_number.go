@@ -10,13 +10,13 @@ import (
 
 // numberPattern is one section of a custom number format.
 type numberPattern struct {
-	items               []patternItem
-	minWhole            int // zeros before the point
-	minFrac, maxFrac    int
-	isGrouped           bool
-	scale               int // digits by which the value moves: 2 for %, 3 for ‰, -3 for each trailing comma
-	hasWhole, isAnySlot bool
-	hasExponent         bool // the number has as many digits before the point as the pattern has places
+	items            []patternItem
+	minWhole         int // zeros before the point
+	minFrac, maxFrac int
+	isGrouped        bool
+	scale            int // digits by which the value moves: 2 for %, 3 for ‰, -3 for each trailing comma
+	hasWhole         bool
+	hasExponent      bool // the number has as many digits before the point as the pattern has places
 }
 
 // patternItem is a literal, the place of a digit before or after the point, the point, or an
@@ -105,7 +105,6 @@ func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err 
 		}
 		switch c := s[i]; c {
 		case '0', '#':
-			p.isAnySlot = true
 			if commas > 0 && !inFrac {
 				p.isGrouped = true
 			}

@@ -376,7 +376,7 @@ func allTypes(env *Env, add func(row)) {
 	for _, a := range env.Database.AliasTypes() {
 		add(row{
 			"name": a.Name, "system_type_id": int64(a.Type.SystemTypeID()), "user_type_id": int64(a.UserTypeID),
-			"schema_id": int64(a.SchemaID), "principal_id": orNull(a.OwnerID),
+			"schema_id":  int64(a.SchemaID),
 			"max_length": int64(a.Type.MaxLength()), "precision": int64(a.Type.SysPrecision()),
 			"scale":          int64(a.Type.SysScale()),
 			"collation_name": collationOf(env.Database, a.Type), "is_nullable": bit(a.Nullable),

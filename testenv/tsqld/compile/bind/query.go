@@ -56,7 +56,7 @@ func (b *Binder) Query(q *syntax.Query, parent *names.Level, use scalar.QueryUse
 
 // selectQuery binds one SELECT with the ORDER BY and OFFSET of its query.
 func (b *Binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *names.Level, use scalar.QueryUse) (*tree.Query, error) {
-	l := &names.Level{Parent: parent, Agg: &names.Aggregation{Grouped: s.GroupBy != nil}, Windows: s.Windows}
+	l := &names.Level{Parent: parent, Agg: &names.Aggregation{}, Windows: s.Windows}
 	c := &tree.Core{Distinct: s.Distinct}
 	r := &tree.Query{Core: c}
 	var err error

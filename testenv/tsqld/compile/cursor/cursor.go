@@ -109,7 +109,6 @@ type Table struct {
 	RowID  *tree.Node
 	Values []*tree.Node // the columns of Identity
 	top    *tree.Source // source of the query through which the table is read
-	outer  bool         // the source may have no row (outer join)
 	keys   int          // number of columns of the key, at the start of Values; 0 for none
 }
 
@@ -152,7 +151,7 @@ func isTransparent(q *tree.Query) bool {
 // join).
 func TableOf(src *tree.Source, outer bool) *Table {
 	src.Columns = append(src.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true, Null: outer})
-	t := &Table{top: src, outer: outer, RowID: tree.ColumnNode(src, len(src.Columns)-1)}
+	t := &Table{top: src, RowID: tree.ColumnNode(src, len(src.Columns)-1)}
 	t.DatabaseID, t.ObjectID = src.DatabaseID, src.Base.ObjectID
 	t.Identity, t.keys = IdentityColumns(src.Base)
 	for _, id := range t.Identity {

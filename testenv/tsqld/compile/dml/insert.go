@@ -28,7 +28,6 @@ type insertion struct {
 	identity *catalog.Column   // nil if the table has none
 	explicit bool              // IDENTITY_INSERT is ON
 	copied   bool              // SELECT INTO, which copies rowversions
-	hasList  bool              // the statement has a column list
 	instead  *plan.Instead     // trigger that runs in place of the INSERT, or nil
 	defaults bool              // NULL in the rows means the column's default, if there is one
 }
@@ -41,7 +40,7 @@ func (b *builder) insertColumns(t target, names []syntax.Ident, values int) (*in
 
 // insertColumnsOf implements insertColumns. explicit is set if the statement gives identity values.
 func (b *builder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
-	ins := &insertion{t: t, identity: t.table.IdentityColumn(), hasList: names != nil}
+	ins := &insertion{t: t, identity: t.table.IdentityColumn()}
 	if b.instead != nil && b.instead.Shape == t.table {
 		ins.instead = b.instead
 	}

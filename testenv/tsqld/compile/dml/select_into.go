@@ -34,7 +34,7 @@ func SelectInto(binder *bind.Binder, q *syntax.Query, database int, table *catal
 	}
 	d = newDML("INSERT", t)
 	identity := table.IdentityColumn()
-	ins := &insertion{t: t, identity: identity, explicit: identity != nil, copied: true, hasList: true, listed: table.Columns,
+	ins := &insertion{t: t, identity: identity, explicit: identity != nil, copied: true, listed: table.Columns,
 		columns: table.Columns}
 	if declared != nil {
 		r = declared.without(r)

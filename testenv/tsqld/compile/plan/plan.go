@@ -78,9 +78,6 @@ type Needs struct {
 	// Sequences is set if the statement takes values from sequences, which writes to their
 	// databases.
 	Sequences bool
-	// Volatile is set if compiling again may give another plan although nothing listed above has
-	// changed.
-	Volatile bool
 }
 
 // Shares reports whether other sessions may write to the databases while the transaction of the

@@ -31,7 +31,6 @@ type Aggregation struct {
 	InArguments bool  // inside the arguments of an aggregate
 	InWindow    bool  // inside a window function
 	Found       bool  // the SELECT has an aggregate
-	Grouped     bool  // the SELECT has a GROUP BY
 	// Named is the innermost SELECT whose columns the current aggregate has named so far; nil for
 	// none.
 	Named *Level
