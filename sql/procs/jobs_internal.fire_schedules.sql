@@ -277,7 +277,10 @@ BEGIN
 
     UPDATE m
     SET m.job_version = j.current_version,
-        m.overlap = COALESCE(m.overlap, s.overlap),
+        m.overlap = CASE
+            WHEN w.rollout_plan IS NOT NULL AND COALESCE(m.overlap, s.overlap) IN (N'AllowAll', N'Elastic') THEN N'Skip'
+            ELSE COALESCE(m.overlap, s.overlap)
+        END,
         m.fault = COALESCE(s.parameters_fault, o.fault),
         m.has_steps = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS t WHERE t.job_id = j.job_id AND t.version = j.current_version) THEN 1
@@ -405,13 +408,32 @@ BEGIN
         CASE WHEN x.result = N'Skipped' THEN x.cause_of_skip END
     FROM decided AS x;
 
+    -- Of several schedules of a job, one starts a roll-out.
+    UPDATE r
+    SET r.result = N'Skipped',
+        r.cause = N'Other',
+        r.job_execution_id = NULL
+    FROM @runs AS r
+    INNER JOIN @moved AS m ON m.schedule_id = r.schedule_id
+    INNER JOIN jobs_internal.job_versions AS w ON w.job_id = m.job_id AND w.version = m.job_version
+    WHERE r.result = N'Started'
+        AND w.rollout_plan IS NOT NULL
+        AND EXISTS (
+            SELECT 1
+            FROM @moved AS o
+            INNER JOIN @runs AS q ON q.schedule_id = o.schedule_id
+            WHERE o.job_id = m.job_id
+                AND o.schedule_id < m.schedule_id
+                AND q.result = N'Started'
+        );
+
     IF EXISTS (SELECT 1 FROM @runs AS r WHERE r.cause IS NOT NULL)
         UPDATE r
         SET r.reason = CASE
             WHEN r.cause = N'Duplicate' THEN N'The instant has an execution already.'
             WHEN r.cause = N'Paused' THEN N'The control database was paused and resumed; instants before that time were to be skipped.'
             WHEN r.cause = N'NoSteps' THEN N'The job has no steps.'
-            WHEN r.cause = N'Other' THEN m.fault
+            WHEN r.cause = N'Other' THEN COALESCE(m.fault, N'Another schedule of the job has started a roll-out at the same time.')
             WHEN m.overlap IN (N'CancelOther', N'TerminateOther')
                 THEN CONCAT(N'Overlap policy ', m.overlap, N': a later instant was due, too, and replaced this one.')
             WHEN m.overlap = N'BufferOne'

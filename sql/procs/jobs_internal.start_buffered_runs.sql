@@ -1,6 +1,6 @@
 -- Creates runs for instants that waited for an earlier run of their schedule to end: for each schedule without an
 -- active run, the run of the earliest instant. A job or schedule that another transaction holds waits for the next pass
--- (I14).
+-- (I14), and a roll-out until no other one of the job is active.
 --
 -- Cost: (schedules with waiting instants), a key each of their active runs; and at most @slice schedules that start a run or skip an
 -- instant.
@@ -61,7 +61,8 @@ BEGIN
     -- This reads schedules, not waiting instants: a backfill may leave very many. The jobs are locked in the statement that picks the
     -- schedules, so that those of a locked job take no place of others. current_version is in no index, so that the locks are on the
     -- clustered keys. READPAST never waits, so the order of the jobs does not matter. Plan: IX_schedules_buffered in its order; per
-    -- schedule one key of IX_job_executions_active_schedule_id and of PK_jobs, until there are @slice.
+    -- schedule one key of IX_job_executions_active_schedule_id, of PK_jobs and of PK_job_versions, until there are @slice; and
+    -- IX_job_executions_active_job_id if the job has a plan.
     INSERT INTO @idle (schedule_id, job_id, current_version)
     SELECT TOP (@slice) s.schedule_id, j.job_id, j.current_version
     FROM jobs_internal.schedules AS s
@@ -74,6 +75,15 @@ BEGIN
             WHERE e.schedule_id = s.schedule_id
                 AND e.schedule_id IS NOT NULL
                 AND e.is_active = 1
+        )
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_versions AS w
+            INNER JOIN jobs_internal.rollout_runs AS r ON r.job_id = w.job_id
+            WHERE w.job_id = j.job_id
+                AND w.version = j.current_version
+                AND w.rollout_plan IS NOT NULL
+                AND r.is_active = 1
         )
     ORDER BY s.schedule_id;
     SET @picked = @@ROWCOUNT;
@@ -132,6 +142,19 @@ BEGIN
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
     WHERE s.parameters_fault IS NOT NULL
         AND n.job_version IS NOT NULL;
+
+    -- Of several schedules of a job, one starts a roll-out; those of the others wait.
+    DELETE n
+    FROM @next AS n
+    INNER JOIN jobs_internal.job_versions AS w ON w.job_id = n.job_id AND w.version = n.job_version
+    WHERE w.rollout_plan IS NOT NULL
+        AND EXISTS (
+            SELECT 1
+            FROM @next AS o
+            WHERE o.job_id = n.job_id
+                AND o.schedule_id < n.schedule_id
+                AND o.job_version IS NOT NULL
+        );
 
     DELETE b
     FROM @next AS n
