@@ -159,8 +159,8 @@ func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
 			}
 			return not + "[" + name + "] IS " + not + "NULL"
 		}
-		matched := 0
-		for range 400 {
+		matched, texts := 0, testenv.Sample(120, 400)
+		for range texts {
 			text := filter(5)
 			if strings.Count(text, "'")/2 > 45 {
 				continue
@@ -179,7 +179,7 @@ func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
 			require.Equal(t, want, got, text)
 			matched += len(got)
 		}
-		require.Greater(t, matched, 5000)
+		require.Greater(t, matched, 12*texts)
 	})
 }
 
