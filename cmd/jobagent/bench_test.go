@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
@@ -19,7 +20,7 @@ import (
 func runBench(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr),
+	require.Equal(t, exit.CodeOK, cli.Run(clitest.Context(t), append([]string{"bench"}, args...), nil, &stdout, &stderr),
 		stderr.String())
 	return stdout.String()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -54,7 +55,7 @@ func TestDemo(t *testing.T) {
 func TestDemoRollout(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--rollout"}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(clitest.Context(t), []string{"demo", "--rollout"}, nil, &stdout, &stderr), stderr.String())
 	said := stdout.String() + stderr.String()
 	for _, part := range []string{
 		" 6 of 40 databases changed; Stopped. Wave 'next': 1 of 10 targets failed, and 0 may fail.", "In Tenant0007, somebody has lost the table",
@@ -65,7 +66,7 @@ func TestDemoRollout(t *testing.T) {
 	}
 
 	stdout.Reset()
-	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--rollout", "-o", "json"}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, exit.CodeOK, cli.Run(clitest.Context(t), []string{"demo", "--rollout", "-o", "json"}, nil, &stdout, &stderr), stderr.String())
 	var got output.RolloutDetail
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &got), stdout.String())
 	require.Equal(t, []any{"Succeeded", 40, 3}, []any{got.Rollout.State, got.Rollout.Succeeded, len(got.Waves)})

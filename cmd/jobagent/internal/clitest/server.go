@@ -1,6 +1,7 @@
 package clitest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,11 @@ func Installed(t testing.TB) embedded.Option {
 	t.Helper()
 	image := testenv.Installed(t)
 	return func(cfg *embedded.Config) { cfg.Control = image }
+}
+
+// Context returns a context for commands in which a server that a command starts has a copy of
+// that control database: an installation takes longer than most of these commands.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	return embedded.WithControl(t.Context(), testenv.Installed(t))
 }

@@ -66,6 +66,15 @@ type Config struct {
 	Control tsqld.Image
 }
 
+// controlKey is the key of the content of [WithControl].
+type controlKey struct{}
+
+// WithControl returns a context with which [Start] gives a new control database this content, as
+// Config.Control does. It is for tests of commands that start a server themselves.
+func WithControl(ctx context.Context, content tsqld.Image) context.Context {
+	return context.WithValue(ctx, controlKey{}, content)
+}
+
 // beyondLoopback reports whether other machines may connect to a listener.
 func beyondLoopback(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
@@ -120,6 +129,7 @@ func Start(ctx context.Context, dir, address, password, encrypt string, log *zap
 			log.Warn("statement waits for another session", fields...)
 		},
 	}, TargetPassword: RandomPassword()}
+	cfg.Control, _ = ctx.Value(controlKey{}).(tsqld.Image)
 	for _, option := range options {
 		option(&cfg)
 	}
