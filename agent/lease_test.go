@@ -1,10 +1,20 @@
 package agent
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/fault"
 )
 
 // The trust ends a sixth of the lease before the term, counted from before the call that renewed
@@ -16,4 +26,178 @@ func TestTrust(t *testing.T) {
 	require.Equal(t, asked.Add(50*time.Second), trust.end())
 	trust.extend(asked.Add(20*time.Second), time.Minute)
 	require.Equal(t, asked.Add(70*time.Second), trust.end())
+}
+
+// leased is a lease of a minute on the embedded server, behind a network that may fail.
+type leased struct {
+	*lease
+	in      *testenv.Installation
+	network *fault.Network
+	// failing makes the calls that renew the term fail, and stalled leaves all calls without an
+	// answer.
+	failing, stalled atomic.Bool
+	termCtx          context.Context
+	stop             context.CancelFunc
+	ended            chan error // receives what run returned
+}
+
+// startLease starts a lease in virtual time.
+func startLease(t *testing.T) *leased {
+	t.Helper()
+	l := &leased{in: testenv.Embedded(t, testenv.Options{}).Install(t, 1), ended: make(chan error, 1)}
+	l.network = fault.NewNetwork(l.in.Dialer(), func(c fault.Call) fault.Kind {
+		switch {
+		case l.stalled.Load():
+			return fault.Stall
+		case l.failing.Load() && c.Name == "jobs_internal.renew_term":
+			return fault.Transient
+		}
+		return fault.None
+	})
+	connector, err := mssql.NewConnector(l.in.DSN(l.in.Control), l.network)
+	require.NoError(t, err)
+	store, err := controldb.New(controldb.Config{Connector: connector, ServerName: l.in.ServerName})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() }) // broken connections cause errors
+	var cancelTerm context.CancelCauseFunc
+	l.termCtx, cancelTerm = context.WithCancelCause(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
+	l.stop = stop
+	asked := time.Now()
+	term, err := store.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", MaxConcurrentTargets: 1}, time.Minute)
+	require.NoError(t, err)
+	l.lease = newLease(store.WithCallLimit(callLimit), term, newTrust(asked, term.TTL), &crowd{}, cancelTerm, nil, zap.NewNop())
+	go func() { l.ended <- l.run(ctx, func() {}) }()
+	t.Cleanup(stop)
+	return l
+}
+
+// A lease that is stopped ends its term, so that another agent need not wait for its expiry.
+func TestLeaseRenewsItsTerm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := startLease(t)
+		for range 100 {
+			<-time.After(7 * time.Second)
+			require.NoError(t, l.termCtx.Err())
+			require.True(t, l.trust.end().After(time.Now()))
+		}
+		require.Equal(t, 1, l.crowd.size())
+		require.Less(t, l.network.Calls(), 100, "three calls a minute, and the logins")
+		l.stop()
+		require.NoError(t, <-l.ended)
+		require.ErrorIs(t, context.Cause(l.termCtx), ErrStopping)
+		var ended bool
+		require.NoError(t, l.in.DB(t, l.in.Control).QueryRowContext(t.Context(),
+			"SELECT CAST(CASE WHEN t.ended_at IS NULL THEN 0 ELSE 1 END AS BIT) FROM jobs_internal.terms AS t;").Scan(&ended))
+		require.True(t, ended)
+	})
+}
+
+// On a silent connection the trust ends at its instant, although a call is under way, and an answer
+// that comes after it does not bring the trust back.
+func TestLeaseOnASilentConnection(t *testing.T) {
+	t.Parallel()
+	for name, silence := range map[string]func(l *leased) (heal func()){
+		"NoAnswer": func(l *leased) func() {
+			l.stalled.Store(true)
+			return func() {}
+		},
+		"LateAnswer": func(l *leased) func() {
+			l.network.Silence()
+			return l.network.Heal
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := startLease(t)
+				<-time.After(2 * time.Minute)
+				heal := silence(l)
+				end := l.trust.end()
+				<-time.After(time.Until(end) - time.Millisecond)
+				require.NoError(t, l.termCtx.Err())
+				<-time.After(time.Millisecond)
+				synctest.Wait()
+				require.ErrorIs(t, context.Cause(l.termCtx), ErrTermLost)
+				<-time.After(time.Second)
+				heal()
+				require.ErrorIs(t, <-l.ended, ErrTermLost)
+				require.Equal(t, end, l.trust.end())
+			})
+		})
+	}
+}
+
+// A server that vanishes without a word leaves time for a second call on another connection.
+func TestLeaseOnALostConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := startLease(t)
+		<-time.After(2 * time.Minute)
+		l.network.Lose()
+		<-time.After(5 * time.Minute)
+		require.NoError(t, l.termCtx.Err())
+		require.True(t, l.trust.end().After(time.Now()))
+	})
+}
+
+// A term that the control database has ended is lost at the next renewal.
+func TestLeaseOfAnEndedTerm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := startLease(t)
+		<-time.After(2 * time.Minute)
+		ended := time.Now()
+		require.NoError(t, l.in.Store.EndTerm(t.Context(), l.term.ID))
+		require.ErrorIs(t, <-l.ended, ErrTermLost)
+		require.ErrorIs(t, context.Cause(l.termCtx), ErrTermLost)
+		require.Less(t, time.Since(ended), 30*time.Second)
+	})
+}
+
+// While nobody can write, the term is confirmed instead of renewed, and its scripts go on. If
+// another agent makes passes, the term is not confirmed, and its trust ends.
+func TestLeaseConfirmsItsTerm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := startLease(t)
+		l.failing.Store(true)
+		<-time.After(10 * time.Minute)
+		require.NoError(t, l.termCtx.Err())
+
+		end := l.trust.end()
+		other, err := l.in.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "o", MaxConcurrentTargets: 1}, time.Minute)
+		require.NoError(t, err)
+		for l.termCtx.Err() == nil {
+			<-time.After(time.Second)
+			_, err = l.in.Store.RenewTerm(t.Context(), other.ID, time.Minute)
+			require.NoError(t, err)
+			_, err = l.in.Store.Pass(t.Context(), controldb.PassRequest{Term: other.ID, MaxConcurrentTargets: 1, LastTask: new(controldb.TaskID)})
+			require.NoError(t, err)
+			require.Less(t, time.Since(end), time.Minute)
+		}
+		require.ErrorIs(t, <-l.ended, ErrTermLost)
+		require.ErrorIs(t, context.Cause(l.termCtx), ErrTermLost)
+	})
+}
+
+// A renewal that fails is repeated soon, long before the trust ends.
+func TestLeaseRepeatsAFailedRenewal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := startLease(t)
+		<-time.After(2 * time.Minute)
+		l.failing.Store(true)
+		<-time.After(25 * time.Second)
+		before := l.network.Calls()
+		<-time.After(25 * time.Second)
+		require.Greater(t, l.network.Calls()-before, 4)
+		l.failing.Store(false)
+		<-time.After(15 * time.Second)
+		require.Greater(t, time.Until(l.trust.end()), 25*time.Second)
+		before = l.network.Calls()
+		<-time.After(5 * time.Minute)
+		require.Less(t, l.network.Calls()-before, 20, "the usual interval again")
+	})
 }
