@@ -102,6 +102,7 @@ BEGIN
 
     IF CHARINDEX(CAST(@job_execution_id AS NVARCHAR(36)), CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000))) > 0
         SET @job_execution_id = NULL;
+    SET @rollout = COALESCE(@rollout, 1);
     SET @ignore_windows = COALESCE(@ignore_windows, 0);
     IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
         THROW 50146, N'Only members of the role jobs_author may start a run that ignores the windows of databases (@ignore_windows).', 1;

@@ -158,7 +158,7 @@ BEGIN
         THROW 50195, @message, 1;
     END;
     -- A roll-out that has ended does not change. Plan: per target the keys of IX_rollout_targets_target_id after that of the roll-out.
-    IF @force = 0
+    IF COALESCE(@force, 0) = 0
     BEGIN
         SELECT @later = COUNT(*)
         FROM jobs_internal.rollout_targets AS t

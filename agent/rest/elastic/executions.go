@@ -260,7 +260,7 @@ func (at *place) cancelRun(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	if err := at.store.StopJob(ctx, e.ID); err != nil {
+	if err := executions.On(at.store).Stop(ctx, e.ID); err != nil {
 		return nil, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, r.Path["execution"])
 	}
 	return &rest.Response{Status: http.StatusOK}, nil

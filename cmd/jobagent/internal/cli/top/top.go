@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
@@ -41,7 +42,7 @@ once, as with --once.`,
 				return exit.Usagef("invalid --interval %s: want 200ms to 1h", interval)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				source := &source{agents: store, runs: executions.On(store), summary: summary.On(store), rollouts: rollouts.On(store)}
+				source := &source{agents: fleet.On(store), runs: executions.On(store), summary: summary.On(store), rollouts: rollouts.On(store)}
 				if once || !terminal.Is(a.Stdout) {
 					return printOnce(cmd.Context(), a.Stdout, source)
 				}
