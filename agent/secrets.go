@@ -68,11 +68,11 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 		return action.Secret(text, n.Hosts...), nil
 	}
 	if s.store == nil {
-		return action.Value{}, fmt.Errorf("%w: the agent's configuration has none of this name", ErrNoSecret)
+		return action.Value{}, fmt.Errorf("%w: the agent's configuration has no secret of this name", ErrNoSecret)
 	}
 	stored, err := s.read(ctx, name)
 	if errors.Is(err, dberror.ErrSecretNotFound) {
-		return action.Value{}, fmt.Errorf("%w: neither the agent's configuration nor the control database has one of this name "+
+		return action.Value{}, fmt.Errorf("%w: neither the agent's configuration nor the control database has a secret of this name "+
 			"(jobagent secret set stores one)", ErrNoSecret)
 	}
 	if err != nil {

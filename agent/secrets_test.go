@@ -65,7 +65,7 @@ func TestSecretsOfTheConfigurationTakePrecedence(t *testing.T) {
 		}
 		_, err := s.Get(t.Context(), "other")
 		require.ErrorIs(t, err, agent.ErrNoSecret)
-		require.ErrorContains(t, err, "neither the agent's configuration nor the control database has one of this name")
+		require.ErrorContains(t, err, "neither the agent's configuration nor the control database has a secret of this name")
 		_, err = s.Get(t.Context(), "gone")
 		require.ErrorIs(t, err, agent.ErrNoSecret)
 

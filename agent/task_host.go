@@ -170,7 +170,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}
 	switch {
 	case task.Mode != "" && (!slices.Contains(modes, task.Mode) || task.CommandType != action.TypeTSQL): // claims exclude such tasks
-		return h.retreat(ctx, task, fmt.Sprintf("the agent knows no runs with the mode %s", task.Mode))
+		return h.retreat(ctx, task, fmt.Sprintf("the agent does not support runs with the mode %s", task.Mode))
 	case task.Upkeep:
 		return h.upkeep(ctx, task, script)
 	case task.CommandType == action.TypeDrift:

@@ -158,7 +158,7 @@ func TestKerberosFaults(t *testing.T) {
 	t.Run("wrong SPN", func(t *testing.T) {
 		c := e.byKeytab()
 		c.Kerberos.SPN = "MSSQLSvc/other:1433"
-		require.Equal(t, `Kerberos login as alice@EXAMPLE.TEST for MSSQLSvc/other:1433: the KDC knows no such service: register it with `+
+		require.Equal(t, `Kerberos login as alice@EXAMPLE.TEST for MSSQLSvc/other:1433: the KDC does not have the service: register it with `+
 			`"setspn -S MSSQLSvc/other:1433 ACCOUNT", where ACCOUNT runs SQL Server, or name the registered SPN in the credential`,
 			e.refused(t, c, targets.ClassConfig))
 	})

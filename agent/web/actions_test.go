@@ -437,7 +437,8 @@ func TestSchedules(t *testing.T) {
 	require.Contains(t, b.post(path, b.form(path, "from", "2026-01-02", "to", "2026-01-01")).Body, "ends before it begins")
 }
 
-// Forms that another site sends, without the token of the session, or by who may not.
+// Forms that another site sends, without the token of the session, or without the role, are
+// refused.
 func TestForgedForms(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// TestOverviewPage: a run that failed is on the first page, for readers, too; who works is not.
+// TestOverviewPage: a run that failed is on the first page, for readers, too; the names of agents
+// are not.
 func TestOverviewPage(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)

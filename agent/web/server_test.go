@@ -150,7 +150,7 @@ func TestWrongTokensLockNobodyOut(t *testing.T) {
 	as(t, f, "reader")
 }
 
-// Who has signed in and has no grant is told how to get one.
+// A person who has signed in, and has no grant, is told how to get one.
 func TestSignInWithoutGrant(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)

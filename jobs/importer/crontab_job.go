@@ -81,9 +81,9 @@ func (r *Result) crontabNotes(c *crontabText) {
 		switch v.name {
 		case "MAILTO":
 			if v.value == "" {
-				r.note("", element, "no output is mailed, and none is here: jobs.job_executions and the messages of the runs hold it")
+				r.note("", element, "cron mails no output, and neither does jobagent: jobs.job_executions and the messages of the runs have it")
 			} else {
-				r.note("", element, "cron mails all output: here the messages of the runs hold it, and jobagent alert tells of failures")
+				r.note("", element, "cron mails all output: in jobagent the messages of the runs have it, and an alert rule (jobagent alert) reports failures")
 			}
 		case "CRON_TZ":
 			r.note("", element, "it holds for the lines below it, as in cronie; Debian's cron takes the machine's zone whatever it says")

@@ -141,7 +141,7 @@ func (r *Result) icalRest(job string, c *icalComponent) {
 	}
 	for _, part := range c.components {
 		if part.name == "VALARM" {
-			r.lost(job, "VALARM", "an alarm: jobagent alert tells of runs, not before them")
+			r.lost(job, "VALARM", "alarms are not imported: an alert rule (jobagent alert) is about a run, not about a time before it")
 		} else {
 			r.lost(job, part.name, "it has no counterpart")
 		}

@@ -18,7 +18,7 @@ const (
 
 // noSteps reports an element without which a CronJob has no containers.
 func (k *kubernetes) noSteps(job *Job, element string) {
-	k.lost(job.Name, element, "the CronJob has none, and the job no steps")
+	k.lost(job.Name, element, "the CronJob has no containers, so the job has no steps")
 }
 
 // jobTemplate adds the steps of a CronJob: one for each container.
@@ -105,7 +105,7 @@ func (k *kubernetes) pod(job *Job, spec *object, like Step) {
 		}
 	}
 	if count == 0 {
-		k.lost(job.Name, spec.at("containers"), "the pod has none, and the job no steps")
+		k.lost(job.Name, spec.at("containers"), "the pod has no containers, so the job has no steps")
 	}
 	if names := spec.rest(); len(names) > 0 {
 		k.note(job.Name, spec.path, "it is for the pod only: %s", shortList(relative(names, spec.path)))

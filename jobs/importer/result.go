@@ -441,7 +441,7 @@ func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 // Script returns the T-SQL that creates the jobs. Each job is one batch and one transaction.
 func (r *Result) Script() string {
 	var b strings.Builder
-	b.WriteString(tsql.Comment("", fmt.Sprintf("From %s: %s. What has no counterpart, and what you have to set, stands in the report, and in comments below.", r.source, r.Summary())))
+	b.WriteString(tsql.Comment("", fmt.Sprintf("From %s: %s. The report and comments below list what has no counterpart and what you have to set.", r.source, r.Summary())))
 	b.WriteString(tsql.Comment("", "Run it in the control database. Each job is one transaction: it is created whole or not at all, for example because its name is taken."))
 	for _, f := range r.Findings {
 		if f.Job == "" {

@@ -183,7 +183,7 @@ func (s *session) query(
 	// database/sql passes the queue to the driver in the same way.
 	err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue})
 	if !errors.Is(err, driver.ErrRemoveArgument) {
-		return nil, fmt.Errorf("the driver takes no message queue: %w", err)
+		return nil, fmt.Errorf("the driver did not accept the message queue: %w", err)
 	}
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {

@@ -33,7 +33,7 @@ func staticToken(role, scope string) (tokenfile.Token, string) {
 	return one, text
 }
 
-// TestCase004: a token that is none is refused with a challenge that has no claims.
+// TestCase004: a text that is not a token is refused with a challenge that has no claims.
 func TestCase004(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{}, Options{}, nil)
@@ -44,8 +44,8 @@ func TestCase004(t *testing.T) {
 	require.NotContains(t, a.header.Get("WWW-Authenticate"), "claims")
 }
 
-// TestCase070: an operator starts jobs and defines none, a reader does neither. The operations are
-// those of the Elastic Jobs API; TestRoleMatrix has all of them.
+// TestCase070: an operator may start jobs and not define them, a reader may do neither. The
+// operations are those of the Elastic Jobs API; TestRoleMatrix has all of them.
 func TestCase070(t *testing.T) {
 	t.Parallel()
 	operator, operatorText := staticToken("operator", "/")

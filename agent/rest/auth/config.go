@@ -191,7 +191,7 @@ func (i Issuer) check() error {
 		f.add("jwks_uri", checkURL(i.JWKSURI))
 	}
 	if len(i.Audiences) == 0 || slices.Contains(i.Audiences, "") {
-		f.add("audiences", errors.New("want at least one, and none empty: a token for another API would be accepted otherwise"))
+		f.add("audiences", errors.New("want at least one, and none empty: otherwise, a token for another API would be accepted"))
 	}
 	if slices.Contains(i.Tenants, "") {
 		f.add("tenants", errors.New("a tenant is empty"))

@@ -10,7 +10,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// A target group is asked over REST. Only who asked and administrators get the answers.
+// A target group is asked over REST. Only the caller that asked, and administrators, get the
+// answers.
 func TestQuestions(t *testing.T) {
 	f := front.Shared(t)
 	set := func(value string) {

@@ -132,7 +132,7 @@ var rolloutVerbs = []rolloutAction{
 	{
 		verb: "skip", proc: "jobs.sp_skip_rollout_wave", button: "Skip the wave", danger: true, notice: "The wave is skipped.",
 		effects: func(rolloutOf) []string {
-			return []string{"The roll-out goes on behind the wave. A wave whose gate has failed counts as passed; the targets of one that is to come do not run."}
+			return []string{"The roll-out goes on after the wave. A wave whose gate has failed counts as passed; the targets of one that is to come do not run."}
 		},
 		fields: func(d rolloutOf) []page.Field {
 			f := page.Field{Name: "wave", Label: "Wave", Kind: "select", Required: true}

@@ -126,7 +126,7 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, []string{"enabled: 0 > 1", "name: old > new", "note: – > null", "spec: {\"a\":1} > –"},
 		show(`{"name":"old","enabled":0,"spec":{"a":1}}`, `{"name":"new","enabled":1,"note":null}`))
 	require.Empty(t, show("", ""))
-	require.Equal(t, []string{": no object > –"}, show("no object", ""), "what is no object is shown whole")
+	require.Equal(t, []string{": no object > –"}, show("no object", ""), "a value that is not an object is shown whole")
 	require.Equal(t, []string{": [1] > –", "a: – > b"}, show("[1]", `{"a":"b"}`))
 }
 

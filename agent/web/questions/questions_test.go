@@ -17,8 +17,8 @@ const hostile = pagetest.Hostile
 // plain returns the text of a page.
 func plain(html string) string { return regexp.MustCompile(`<[^>]*>`).ReplaceAllString(html, "") }
 
-// TestBlocks: each block has one element whose id is its name, and nothing that only who asked may
-// see.
+// TestBlocks: each block has one element whose id is its name, and nothing that only the
+// person who asked may see.
 func TestBlocks(t *testing.T) {
 	count := 4
 	q := questions.Question{ID: 7, TargetGroup: hostile, Text: "SELECT secret", Message: "secret", AskedBy: hostile, Lifecycle: "InProgress", Active: true, Targets: &count, Answered: 2, Failed: 1, Paused: 1, Rows: 9}

@@ -172,7 +172,7 @@ func TestRevoked(t *testing.T) {
 	require.Nil(t, s.Find(httptest.NewRecorder(), r))
 }
 
-// Who has signed out cannot go on with a copy of the cookie.
+// A copy of the cookie is refused after its owner has signed out.
 func TestSignedOut(t *testing.T) {
 	t.Parallel()
 	s, _ := fixture(t, nil)

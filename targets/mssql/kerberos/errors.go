@@ -70,10 +70,10 @@ func (l login) explain(spn string, err error) *Error {
 	text := err.Error()
 	switch code := codeOf(err); {
 	case code == errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
-		e.Reason = fmt.Sprintf("the KDC knows no such service: register it with \"setspn -S %s ACCOUNT\", where ACCOUNT runs "+
+		e.Reason = fmt.Sprintf("the KDC does not have the service: register it with \"setspn -S %s ACCOUNT\", where ACCOUNT runs "+
 			"SQL Server, or name the registered SPN in the credential", spn)
 	case code == errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
-		e.Reason = "the KDC knows no such user: correct the user or the realm"
+		e.Reason = "the KDC does not have the user: correct the user or the realm"
 	case code == errorcode.KDC_ERR_PREAUTH_FAILED, code == errorcode.KRB_AP_ERR_BAD_INTEGRITY:
 		e.Class = targets.ClassAuth
 		if e.Reason = "the KDC refuses the password: correct the secret"; l.method == byKeytab {

@@ -142,7 +142,7 @@ func TestDecodeAllowsEmptyBodies(t *testing.T) {
 }
 
 // What the parser accepts and what encoding/json accepts is the same, but for duplicate names, the
-// depth, and text that is no Unicode.
+// depth, and text that is not Unicode.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2.5e3,"x\u0041",null,true]}`, `[]`, `-0`, `"\ud83d\ude00"`, "\xff", `{"a":1,"a":2}`} {
 		f.Add([]byte(seed))

@@ -74,7 +74,7 @@ func TestGateSharesSlotsByNetwork(t *testing.T) {
 	})
 }
 
-// A network that has stopped to miss is as others again after two windows.
+// Two windows after its last miss, a network is treated as all others.
 func TestGateForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

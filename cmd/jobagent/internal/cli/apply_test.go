@@ -179,8 +179,8 @@ func testRetryErrors(t *testing.T, f *fixture) {
 	require.Equal(t, "Transient", options[0].RetryErrors)
 }
 
-// Jobs that start after others are applied after these, also when who starts whom turns round, and
-// are deleted before them.
+// Jobs that start after others are applied after these, also when a trigger changes its direction,
+// and are deleted before them.
 func testTriggers(t *testing.T, f *fixture) {
 	f.install(t, "triggers")
 	job := func(name string, triggers ...string) string {

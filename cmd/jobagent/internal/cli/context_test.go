@@ -85,7 +85,7 @@ func TestContexts(t *testing.T) {
 	s.run(exit.CodeOK, "job", "create", "j", "--context", "Prod")
 	require.Equal(t, "production: context prod, database jobagent on "+server.ServerName()+"\n", s.stderr)
 	s.run(exit.CodeUsage, "job", "delete", "j", "--context", "prod")
-	require.Contains(t, s.stderr, "give --yes if that is meant, because the context prod is for production and nobody can be asked here")
+	require.Contains(t, s.stderr, "give --yes to confirm, because the context prod is for production and there is no terminal to ask at")
 	s.run(exit.CodeOK, "job", "delete", "j", "--context", "prod", "--yes", "--color", "always")
 	require.Contains(t, s.stderr, "\x1b[1;31m")
 	s.run(exit.CodeOK, "job", "create", "j")

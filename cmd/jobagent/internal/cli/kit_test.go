@@ -261,7 +261,7 @@ func testKitStatistics(t *testing.T, k *kitServer) {
 	require.Contains(t, said, "sample_percent must be between 1 and 100.")
 }
 
-// DBCC CHECKDB has no effect on this server, and so it never tells a time.
+// DBCC CHECKDB has no effect on this server, so the time of the last check is unknown.
 func testKitIntegrity(t *testing.T, k *kitServer) {
 	code, said := k.start(t, "kit integrity check", "physical_only=true")
 	require.Zero(t, code, said)

@@ -52,7 +52,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// What people type for want of the right word is a command, too.
+// Words of other programs, and plurals, are names of commands, too.
 func TestAliases(t *testing.T) {
 	t.Parallel()
 	for alias, want := range map[string]string{

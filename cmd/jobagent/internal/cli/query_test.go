@@ -74,7 +74,7 @@ func TestQuery(t *testing.T) {
 	server, run := askingServer(t)
 	const question = "SELECT id, status, amount FROM o ORDER BY id"
 
-	// One shape at once, the other at the end; INT and BIGINT are the same, a number is no text.
+	// One shape at once, the other at the end; INT and BIGINT are the same, a number is not a text.
 	got := run("", "query", "--target-group", "tenants", "--parallel", "1", question, "-o", "csv")
 	require.Equal(t, asked{0, strings.ReplaceAll("server_name,database_name,id,status,amount\r\n"+
 		"\"S\",app1,1,open,12.50\r\n\"S\",app1,2,,3.00\r\n\"S\",app1,3,\"\",\r\n\"S\",app2,4,open,1.00\r\n"+
@@ -163,7 +163,7 @@ func TestQueryFailures(t *testing.T) {
 		"--parallel 0: want 1 to 32767":                           {"--group", "tenants", "SELECT 1 AS a", "--parallel", "0"},
 		"has no names to print":                                   {"--group", "tenants", "SELECT 1 AS a", "-o", "name"},
 		"it does not go with -o csv":                              {"--group", "tenants", "SELECT 1 AS a", "-o", "csv", "--jq", "."},
-		"give --yes if that is meant":                             {"--group", "tenants", "SELECT 1 AS a", "--write"},
+		"give --yes to confirm":                                   {"--group", "tenants", "SELECT 1 AS a", "--write"},
 		"target group \"nobody\" does not exist":                  {"--group", "nobody", "SELECT 1 AS a"},
 		"have no database to ask":                                 {"--servers", server.ServerName(), "-d", "nothing*", "SELECT 1 AS a"},
 		"--servers \"a b\": ":                                     {"--servers", "a b", "SELECT 1 AS a"},

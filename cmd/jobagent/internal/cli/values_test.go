@@ -139,7 +139,7 @@ func TestFaultyCommandLines(t *testing.T) {
 	}{
 		{[]string{"job", "delete", long}, "JOB is too long: it has 129 characters, 1 more than the limit of 128"},
 		{[]string{"job", "show", ""}, "JOB is empty: want the name of a job; jobagent job list shows all jobs"},
-		{[]string{"job", "create", "a\tb"}, `JOB "a\tb" has the control character U+0009: names have none`},
+		{[]string{"job", "create", "a\tb"}, `JOB "a\tb" has the control character U+0009: want a name without one`},
 		{[]string{"job", "start"}, "missing argument JOB: jobagent job start JOB [flags]"},
 		{[]string{"job", "start", "nightly", "index"}, "too many arguments: found 2, want JOB (quote a name that has blanks): jobagent job start JOB [flags]"},
 		{[]string{"job", "list", "x"}, `unexpected argument "x": jobagent job list [flags]`},

@@ -64,11 +64,11 @@ func Confirm(cmd *cobra.Command, look func() (what string, affected int, err err
 	asked := asksPerson(cmd)
 	switch {
 	case !asked && affected > Many:
-		return exit.Usagef("%s: give --yes if that is meant, because nobody can be asked here", what)
+		return exit.Usagef("%s: give --yes to confirm, because there is no terminal to ask at", what)
 	case !asked:
 		name, err := production(cmd.Context())
 		if err == nil && name != "" {
-			err = exit.Usagef("%s: give --yes if that is meant, because the context %s is for production and nobody can be asked here", what, name)
+			err = exit.Usagef("%s: give --yes to confirm, because the context %s is for production and there is no terminal to ask at", what, name)
 		}
 		return err
 	}

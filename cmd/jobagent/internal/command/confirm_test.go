@@ -47,7 +47,7 @@ func TestConfirmWithoutTerminal(t *testing.T) {
 		require.True(t, wentOn)
 	}
 	wentOn, _, err := ask(t.Context(), strings.NewReader("y\n"), &out, Many+1)
-	require.EqualError(t, err, "This deletes it: give --yes if that is meant, because nobody can be asked here")
+	require.EqualError(t, err, "This deletes it: give --yes to confirm, because there is no terminal to ask at")
 	require.Equal(t, exit.CodeUsage, exit.Code(err))
 	require.False(t, wentOn)
 	wentOn, looked, err := ask(t.Context(), strings.NewReader(""), &out, Many+1, "-y")

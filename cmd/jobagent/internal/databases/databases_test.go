@@ -27,7 +27,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Who waits for thousands of databases sees how far the question is.
+// While thousands of databases are asked, the number of those that have answered is printed.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

@@ -112,7 +112,7 @@ func outcomeTargets(ctx context.Context, store *controldb.Store, group string) (
 // known ones are read if they are needed.
 func choose(names []string, open bool, read func() ([]targets.Target, error)) ([]targets.Target, error) {
 	if n := len(names); n > executions.MaxOnlyTargets {
-		return nil, exit.Usagef("%d databases are named: at most %d are permitted; name none to run on all", n, executions.MaxOnlyTargets)
+		return nil, exit.Usagef("%d databases are named: want at most %d; to run on all databases, leave the flag out", n, executions.MaxOnlyTargets)
 	}
 	var byKey map[string]targets.Target
 	var byName map[string][]targets.Target

@@ -40,5 +40,5 @@ func TestChoose(t *testing.T) {
 	_, err = choose(many, false, read)
 	require.ErrorContains(t, err, "x9 and 2 more;")
 	_, err = choose(make([]string, 5001), false, read)
-	require.EqualError(t, err, "5001 databases are named: at most 5000 are permitted; name none to run on all")
+	require.EqualError(t, err, "5001 databases are named: want at most 5000; to run on all databases, leave the flag out")
 }

@@ -35,7 +35,7 @@ func TestStop(t *testing.T) {
 	require.Equal(t, 7, h.code)
 }
 
-// A process that the service control manager did not start is no service.
+// A process that the service control manager did not start is not a service.
 func TestNoService(t *testing.T) {
 	_, ok := Run(func(context.Context, io.Writer) int { panic("it runs") })
 	require.False(t, ok)

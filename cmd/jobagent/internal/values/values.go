@@ -86,7 +86,7 @@ func (k Kind) Check(name, value string) error {
 	if k.New {
 		if i := strings.IndexFunc(value, unicode.IsControl); i >= 0 {
 			r, _ := utf8.DecodeRuneInString(value[i:])
-			return exit.Usagef("%s %q has the control character U+%04X: names have none", name, value, r)
+			return exit.Usagef("%s %q has the control character U+%04X: want a name without one", name, value, r)
 		}
 	}
 	if len(k.Enum) > 0 && !k.Loose {

@@ -277,7 +277,7 @@ func (e *export) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !strings.HasSuffix(args[0], ".json") {
-		return exit.Usagef("FILE %q: want a name that ends in .json, by which --against knows a file", args[0])
+		return exit.Usagef("FILE %q: want a name that ends in .json, by which --against recognizes a file", args[0])
 	}
 	ctx := cmd.Context()
 	servers, list, done, err := e.choice.Find(ctx, e.app, false)

@@ -64,7 +64,7 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 
-	// A run that has ended is no error, and neither is a job without active runs.
+	// Neither a run that has ended nor a job without active runs is an error.
 	agentless := "the job " + name + " has no active run"
 	require.NoError(t, executions.On(server.Store).Stop(t.Context(), run))
 	term, err := server.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New()}, time.Minute)

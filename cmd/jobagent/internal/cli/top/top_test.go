@@ -295,8 +295,8 @@ func TestAway(t *testing.T) {
 	require.NotContains(t, plain(m), "no news")
 }
 
-// A run whose targets wait for a retry has failed in the eyes of who watches: the page says with
-// which error, and when it goes on.
+// A run whose targets wait for a retry shows its errors: the page says which error, and when it
+// goes on.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	f := busy()
