@@ -68,7 +68,7 @@ func TestPreflightRun(t *testing.T) {
 		}{
 			"":                        {jobs.Succeeded, "Preflight: "},
 			`{"rights": ["NOTHING"]}`: {jobs.Failed, "Preflight: rights: the login lacks NOTHING."},
-			`{"warn": ["nothing"]}`:   {jobs.Failed, `there is no check "nothing"`},
+			`{"warn": ["nothing"]}`:   {jobs.Failed, `unknown check "nothing"`},
 		} {
 			run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: "j", Mode: controldb.ModePreflight, ModeOptions: options})
 			require.NoError(t, err)

@@ -125,6 +125,32 @@ func TestExamine(t *testing.T) {
 			setup: []string{`CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id) WHERE ended_at IS NULL WITH (DROP_EXISTING = ON);`},
 		},
 		{
+			name: "missing CHECK constraint", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "CK_schedules_interval_count of jobs_internal.schedules is missing",
+			setup: []string{`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT CK_schedules_interval_count;`},
+		},
+		{
+			name: "changed CHECK constraint", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "CK_schedules_state of jobs_internal.schedules is not as declared",
+			setup: []string{
+				`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT CK_schedules_state;`,
+				`ALTER TABLE jobs_internal.schedules ADD CONSTRAINT CK_schedules_state CHECK (state IN (N'Enabled', N'Disabled', N'Completed', N'Faulted', N'Other'));`,
+			},
+		},
+		{
+			name: "missing foreign key", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "FK_schedules_jobs of jobs_internal.schedules is missing",
+			setup: []string{`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT FK_schedules_jobs;`},
+		},
+		{
+			name: "changed foreign key", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "FK_schedules_jobs of jobs_internal.schedules is not as declared",
+			setup: []string{
+				`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT FK_schedules_jobs;`,
+				`ALTER TABLE jobs_internal.schedules ADD CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id);`,
+			},
+		},
+		{
 			name: "disabled index", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "IX_job_executions_hot of jobs_internal.job_executions is disabled",
 			setup: []string{`ALTER INDEX IX_job_executions_hot ON jobs_internal.job_executions DISABLE;`},
@@ -201,7 +227,7 @@ func TestExamine(t *testing.T) {
 		},
 		{
 			name: "unknown setting", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
-			found: "there is no setting N'it''s'",
+			found: "the setting N'it''s' does not exist",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`},
 		},
 	}
@@ -531,8 +557,9 @@ func TestInstallUnderOtherCollations(t *testing.T) {
 	}
 }
 
-// TestExamineCollation: the fix of the database's collation adds all constraints again, whether or
-// not the server changes the collation. The embedded server never does.
+// TestExamineCollation: a column that was changed is changed back, not the database. The fix of the
+// database's collation adds all constraints again, whether or not the server changes the collation.
+// The embedded server never does.
 func TestExamineCollation(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
@@ -545,8 +572,10 @@ func TestExamineCollation(t *testing.T) {
 		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Severity == doctor.SeverityError })
 		require.GreaterOrEqual(t, i, 0)
 		require.Contains(t, found[i].Found, "1 column with another collation than the database's (jobs_internal.calendars.spec ")
-		require.Contains(t, found[i].SQL, "COLLATE Latin1_General_100_BIN2;")
-		_, _ = c.env.DB(t, c.name).ExecContext(t.Context(), found[i].SQL)
+		c.exec(t, found[i].SQL)
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeCollation)))
+		fix := strings.ReplaceAll(doctor.Text("change_collation"), "$(collation)", "Latin1_General_100_BIN2")
+		_, _ = c.env.DB(t, c.name).ExecContext(t.Context(), fix)
 		require.Equal(t, before, get[string](t, c, constraints))
 	})
 }

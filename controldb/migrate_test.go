@@ -343,6 +343,46 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 	})
 }
 
+// TestMigrateBusyTargets: the targets of a run that is active during a migration are busy for the
+// runs that come after it, whichever release has begun it.
+func TestMigrateBusyTargets(t *testing.T) {
+	testenv.Long(t)
+	for of, start := range map[int]func(*control, *testing.T) controldb.TermID{
+		earlier.Release0: (*control).term1, earlier.Version28: (*control).term,
+	} {
+		testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+			c := version(t, env, of)
+			c.job(t, "j", nil)
+			term := start(c, t)
+			before := c.start(t, "j")
+			c.resolve(t, term, "ended", "held", "waits")
+			for _, task := range c.passMax(t, term, 2).Tasks {
+				if task.Target.Database == "ended" {
+					c.complete(t, term, targets.Succeeded, "", task)
+				}
+			}
+			require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+
+			after := c.start(t, "j")
+			c.passMax(t, term, 0)
+			task := c.passMax(t, term, 1).Tasks[0]
+			var list []targets.Target
+			for _, name := range []string{"held", "waits", "ended", "new"} {
+				list = append(list, targets.NewTarget("s", name, ""))
+			}
+			require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Claim: task.Claim, Targets: list}))
+			require.Equal(
+				t,
+				"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/ended=Created 1/held=Skipped 1/new=Created 1/waits=Skipped",
+				c.lifecycles(t, after),
+			)
+			require.Contains(t, c.lifecycles(t, before), "1/ended=Succeeded 1/held=InProgress 1/waits=Created")
+			require.NoError(t, installed.On(c.Store).Verify(t.Context()))
+			env.CheckInvariants(t, c.name, false)
+		})
+	}
+}
+
 // TestMigrateParameters: runs and schedules of release 0 have no parameters after the migration,
 // and can get them.
 func TestMigrateParameters(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// run runs a job to its end on some databases.
+// runToEnd runs a job to its end on some databases.
 func (c *control) runToEnd(t *testing.T, term controldb.TermID, job string, databases ...string) uuid.UUID {
 	t.Helper()
 	id := c.start(t, job)

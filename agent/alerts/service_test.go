@@ -146,7 +146,7 @@ func (f *fixture) nobody(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// state returns the only alert.
+// alert returns the only alert.
 func (f *fixture) alert(t *testing.T) alerting.Alert {
 	t.Helper()
 	list, err := alerting.On(f.store).Alerts(t.Context(), alerting.Filter{})

@@ -147,7 +147,7 @@ func TestForms(t *testing.T) {
 				{"command.text", " ", "command.text", "The command is empty."}, {"command", "", "command", "want one of"}, {"command", "http", "command.text", "JSON object"}, {"retry_attempts", "-1", "retry_attempts", "want 0 to"},
 				{"retry_errors", "Some", "retry_errors", "want Transient or All"}, {"initial_retry_interval_seconds", "0", "initial_retry_interval_seconds", "want 1"},
 				{"maximum_retry_interval_seconds", "x", "maximum_retry_interval_seconds", "whole number"}, {"retry_interval_backoff_multiplier", "0.5", "retry_interval_backoff_multiplier", "want 1"},
-				{"step_timeout_seconds", "0", "step_timeout_seconds", "want 1"}, {"max_parallelism", "0", "max_parallelism", "want 1"}, {"after", "missing", "after", "there is no step"},
+				{"step_timeout_seconds", "0", "step_timeout_seconds", "want 1"}, {"max_parallelism", "0", "max_parallelism", "want 1"}, {"after", "missing", "after", "does not exist"},
 				{"run_when", "Failed", "run_when", "comes after none"}, {"on_targets", "Failed", "on_targets", "Failed"}, {"on_unknown_outcome", "Await", "on_unknown_outcome", "only actions"},
 				{"output.server", "", "output.server", "A text is missing."}, {"output.subscription_id", "x", "output.subscription_id", "GUID"}, {"credential", strings.Repeat("c", 129), "credential", "at most 128"},
 			},

@@ -42,7 +42,7 @@ func TestBenchFanout(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "fanout", "--targets", "3", "--concurrency", "2", "--rounds", "1", "-o", "json"))
 	require.Equal(t, 3.0, f["targets"])
-	for _, name := range []string{"agent_rate", "bare_rate", "ratio", "control_round_trips_per_target"} {
+	for _, name := range []string{"agent_rate", "bare_rate", "ratio", "agent_cpu", "bare_cpu", "cpu_ratio", "control_round_trips_per_target"} {
 		require.Positive(t, f[name], name)
 	}
 }

@@ -367,7 +367,7 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 				Finding{
 					Code:     CodeSettings,
 					Severity: SeverityWarning,
-					Found:    fmt.Sprintf("there is no setting %s", tsql.Literal(r.Name)),
+					Found:    fmt.Sprintf("the setting %s does not exist", tsql.Literal(r.Name)),
 					Why:      "no procedure reads it; the name may be misspelled",
 					SQL:      remove,
 				},

@@ -214,6 +214,8 @@ var allowed = map[string][]string{
 	"testenv":              {"sql", "jobs/...", "targets/...", "controldb", "controldb/catalog", "controldb/deploy", "controldb/executions", "controldb/measure", "controldb/secrets", "controldb/targetgroups", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":       {"jobs"},
 	"testenv/differential": {"jobs/schedule"},
+	"testenv/sqlprinter":   {"testenv/tsqld/syntax", "testenv/tsqld/syntax/printer", "testenv/tsqld/syntax/scanner"},
+	"testenv/strict":       {"golang.org/x/text/..."},
 	// The benchmarks of `jobagent bench`, which gives them a server, an agent and a front.
 	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "controldb/alerting", "controldb/caller", "controldb/catalog", "controldb/deploy", "controldb/executions", "controldb/fleet", "controldb/measure", "controldb/summary", "controldb/targetgroups", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
@@ -231,7 +233,7 @@ var allowed = map[string][]string{
 	"testenv/tsqld/xquery":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types"},
 	"testenv/tsqld/failure":     {"testenv/tsqld/mserr", "testenv/tsqld/syntax"},
 	"testenv/tsqld/session":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/store", "testenv/tsqld/lock"},
-	"testenv/tsqld/module":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/syntax/printer", "testenv/tsqld/catalog", "testenv/tsqld/failure"},
+	"testenv/tsqld/module":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/catalog", "testenv/tsqld/failure"},
 	"testenv/tsqld/ddl":         {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/syntax/printer", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/compile", "testenv/tsqld/compile/keys", "testenv/tsqld/failure", "testenv/tsqld/module", "testenv/tsqld/session"},
 	"testenv/tsqld/sysfunc":     {"testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/lock", "testenv/tsqld/module", "testenv/tsqld/session"},
 	"testenv/tsqld/sysproc":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/catalog", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/failure", "testenv/tsqld/session", "testenv/tsqld/ddl", "testenv/tsqld/sysfunc"},

@@ -36,8 +36,10 @@ func newFanoutCommand(b *bench) *cobra.Command {
 		Use: "fanout", Short: "Databases per second through the agent, compared with a bare go-mssqldb loop",
 		Long: `Run one statement on many databases: as the step of a job, from the start to the end of the run, and
 in a loop that connects to each database with go-mssqldb, sends the statement and disconnects, with
-the same concurrency. Both alternate, and each figure is the median of the rounds. Round trips are
-those of the agent's connections to the control database during the run.
+the same concurrency. Both alternate, and each figure is the median of the rounds: ratio and cpu_ratio
+are the medians of the quotients of neighbours. The processor's time is that of this process, with an
+embedded server, and depends little on what else the machine does. Round trips are those of the
+agent's connections to the control database during the run.
 
 With --http, the step posts to one HTTPS endpoint for each database instead, and the loop posts to
 the same endpoints with net/http. Both make a new connection for each request. A receiver in this
@@ -116,12 +118,15 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 
-	var agentRates, bareRates, trips []float64
+	var c cost // off: the bare loop; on: the agent
+	var trips []float64
 	for round := range f.rounds + 1 { // the first round only warms up
+		used := [3]float64{cpuSeconds()}
 		bare, err := bareFanout(ctx, databases, f.concurrency, bareTask)
 		if err != nil {
 			return err
 		}
+		used[1] = cpuSeconds()
 		before := s.wire.count()
 		id, err := executions.On(s.store).StartJob(ctx, fanoutJob, uuid.Nil)
 		if err != nil {
@@ -135,21 +140,29 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 			return fmt.Errorf("the run ended with %s", run.lifecycle)
 		}
 		roundTripCount := s.wire.count() - before
+		used[2] = cpuSeconds()
 		if round > 0 {
-			bareRates = append(bareRates, float64(f.targets)/bare.Seconds())
-			agentRates = append(agentRates, float64(f.targets)/run.elapsed.Seconds())
+			for i, elapsed := range []time.Duration{bare, run.elapsed} {
+				c.rates[i] = append(c.rates[i], float64(f.targets)/elapsed.Seconds())
+				c.used[i] = append(c.used[i], (used[i+1]-used[i])/float64(f.targets))
+			}
 			trips = append(trips, float64(roundTripCount))
 		}
 	}
-	agentRate, bareRate := median(agentRates), median(bareRates)
 	s.report.add("targets", float64(f.targets), "", "")
 	s.report.add("concurrency", float64(f.concurrency), "", "")
 	if f.http {
 		s.report.add("latency", milliseconds(f.latency), "ms", "")
 	}
-	s.report.add("agent_rate", agentRate, "targets/s", "")
-	s.report.add("bare_rate", bareRate, "targets/s", "")
-	s.report.add("ratio", agentRate/bareRate, "", ">= 0.9")
+	rate, cpu := ratios(c.rates), ratios(c.used) // before the medians, which sort
+	s.report.add("agent_rate", middle(c.rates[1]), "targets/s", "")
+	s.report.add("bare_rate", middle(c.rates[0]), "targets/s", "")
+	s.report.add("ratio", middle(rate), "", ">= 0.9")
+	if c.used[0][0] > 0 { // else this system does not tell
+		s.report.add("agent_cpu", 1000*middle(c.used[1]), "ms/target", "")
+		s.report.add("bare_cpu", 1000*middle(c.used[0]), "ms/target", "")
+		s.report.add("cpu_ratio", middle(cpu), "", "")
+	}
 	// Actions ask for leave to send, in calls that grow with the rate of the requests.
 	bar := "<= 0.1"
 	if f.http {

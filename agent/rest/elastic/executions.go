@@ -223,7 +223,8 @@ func (at *place) startJob(ctx context.Context, r *rest.Request) (*rest.Response,
 	return response, nil
 }
 
-// runResult answers where a start with the status 202 sends clients: they poll until it is no 202.
+// runResult answers the address that a start with the status 202 gives in Location. Clients poll it
+// until the status is not 202.
 func (at *place) runResult(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	e, err := at.run(ctx, r)
 	if err != nil {

@@ -140,7 +140,7 @@ func (at *place) steps(ctx context.Context, r *rest.Request) (steps, error) {
 	return steps{job: job.Name, pairs: []string{"jobs", job.Name}, readOnly: readOnly(job)}, err
 }
 
-// id returns the id of a step, or of the collection for an empty name.
+// stepID returns the id of a step, or of the collection for an empty name.
 func (at *place) stepID(of steps, name string) string {
 	pairs := append(append([]string{}, of.pairs...), "steps")
 	if name != "" {

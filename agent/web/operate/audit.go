@@ -261,8 +261,8 @@ func objectPath(r *page.Request, e auditlog.Entry) string {
 	return ""
 }
 
-// changes compares two JSON objects member by member, in the order of names. What is no object is
-// shown whole.
+// changes compares two JSON objects member by member, in the order of names. A value that is not an
+// object is shown whole.
 func changes(before, after json.RawMessage) []change {
 	was, is := members(before), members(after)
 	names := map[string]bool{}

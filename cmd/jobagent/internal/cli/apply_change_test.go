@@ -249,7 +249,6 @@ func testPrune(t *testing.T, f *fixture) {
 	require.Contains(t, f.ok(t, "pruned", "", "target-group", "list"), "tenants", "kinds that the files do not have stay")
 }
 
-// fullDisk accepts nothing.
 // An apply does not start the only run of a job's own schedule again.
 func testPastRun(t *testing.T, f *fixture) {
 	const file = "apiVersion: jobagent/v1\nkind: Job\nname: just once\nschedule: {enabled: true}\n"
@@ -270,6 +269,7 @@ FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id
 	require.True(t, enabled, "another start time is another run")
 }
 
+// fullDisk accepts nothing.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }

@@ -138,7 +138,7 @@ func printReruns(w io.Writer, id uuid.UUID, reruns []executions.Run) error {
 func newStopCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "stop EXECUTION_ID", Short: "Ask a run to stop", Args: cobra.ExactArgs(1),
-		Long: "Ask a run to stop. It is no error if the run has ended. jobagent job stop stops all active runs of a job.",
+		Long: "Ask a run to stop. If the run has ended, the command succeeds. jobagent job stop stops all active runs of a job.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {

@@ -512,7 +512,7 @@ func describeSize(ctx context.Context, store *controldb.Store, started *output.S
 func newStopCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stop JOB|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
-		Long: "Ask a run, or all active runs of a job, to stop. It is no error if nothing is active.",
+		Long: "Ask a run, or all active runs of a job, to stop. If nothing is active, the command succeeds.",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
 			active, nothing, err := runsToStop(cmd.Context(), store, args[0])
 			if err != nil {

@@ -64,14 +64,19 @@ func newSetCommand(a *connect.App) *cobra.Command {
 }
 
 // warnOfUnseen warns if no run has had a database on the server or in the elastic pool of a limit:
-// the name may have a typing error. Credentials are known to agents only.
+// the name may have a typing error. Credentials are known to agents only. With more databases than
+// [lookup.Seen] reads, it does not warn.
 func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l model.Limit) error {
 	isServer, isPool := strings.EqualFold(l.Scope, model.LimitServer), strings.EqualFold(l.Scope, model.LimitElasticPool)
 	if l.Name == "*" || !isServer && !isPool {
 		return nil
 	}
+	var filter targetgroups.KnownTargetFilter
+	if isServer {
+		filter.Name = targets.ServerKey(l.Name) // a part of all names of the server
+	}
 	seen := false
-	err := lookup.Seen(ctx, store, targetgroups.KnownTargetFilter{}, func(t targetgroups.KnownTarget) bool {
+	all, err := lookup.Seen(ctx, store, filter, func(t targetgroups.KnownTarget) bool {
 		key := targets.ServerKey(t.Server)
 		if isServer {
 			seen = key == targets.ServerKey(l.Name)
@@ -81,7 +86,7 @@ func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l
 		return !seen
 	})
 	switch {
-	case err != nil || seen:
+	case err != nil || seen || !all:
 		return err
 	case isServer:
 		return a.Warn([]string{"no run has had a database on the server " + l.Name + ", unless actions call it: jobagent target list shows the databases that runs had"})

@@ -227,7 +227,7 @@ func (p *preview) odd(ctx context.Context, r rollouts.Rollout, waves []rollouts.
 			odd = append(odd, fmt.Sprintf("the wave '%s' has no target", w.Name))
 		}
 		if w.MaxDurationPercent != nil && usual < 0 {
-			odd = append(odd, fmt.Sprintf("the wave '%s' compares durations with those of earlier runs, and there are none: its gate will fail", w.Name))
+			odd = append(odd, fmt.Sprintf("the wave '%s' compares durations with those of earlier runs, and the job has no earlier runs: its gate will fail", w.Name))
 		}
 	}
 	failed, err := rollouts.On(p.store).FailedBefore(ctx, r.ID, oddTargets)

@@ -32,7 +32,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Long: `Show agents, runs with their progress, what failed in the last 24 hours, and what is due next.
 
 Keys: arrows or j k move, enter shows a run, esc goes back, / filters, s sorts the runs, ? lists all
-keys, q quits. NO_COLOR=1 turns colours off. Where the output is no terminal, the state is printed
+keys, q quits. NO_COLOR=1 turns colours off. Where the output is not a terminal, the state is printed
 once, as with --once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
