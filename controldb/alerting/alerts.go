@@ -228,21 +228,22 @@ FROM jobs.alert_channels`+w.Text()+"\nORDER BY channel_name;", w.Args...)
 
 // Delivery is a row of the view jobs.alert_deliveries: a notification on its way to a channel.
 type Delivery struct {
-	ID             int64     `db:"delivery_id"`
-	NotificationID uuid.UUID `db:"notification_id"`
-	AlertID        int64     `db:"alert_id"` // 0: a test or an event
-	Channel        string    `db:"channel_name"`
-	Kind           string    `db:"kind"` // Raised, Again, Resolved, Test or Event
-	Title          string    `db:"title"`
-	State          string    `db:"state"` // Pending, Delivered, Failed or Canceled
-	CreatedAt      time.Time `db:"created_time"`
-	NextAttemptAt  time.Time `db:"next_attempt_time"`
-	ExpiresAt      time.Time `db:"expires_time"`
-	Attempts       int       `db:"attempts"`
-	Leased         bool      `db:"is_leased"`
-	DeliveredAt    time.Time `db:"delivered_time"`
-	DeliveredBy    string    `db:"delivered_by"`
-	LastError      string    `db:"last_error"`
+	ID             int64     `db:"delivery_id" json:"delivery_id"`
+	NotificationID uuid.UUID `db:"notification_id" json:"notification_id" doc:"webhook-id"`
+	AlertID        int64     `db:"alert_id" json:"-"` // 0: a test or an event
+	Channel        string    `db:"channel_name" json:"channel_name"`
+	// Kind can also be Event.
+	Kind          string    `db:"kind" json:"kind" doc:"Raised, Again, Resolved or Test"`
+	Title         string    `db:"title" json:"-"`
+	State         string    `db:"state" json:"state" doc:"Pending, Delivered, Failed or Canceled"`
+	CreatedAt     time.Time `db:"created_time" json:"created_time"`
+	NextAttemptAt time.Time `db:"next_attempt_time" json:"next_attempt_time,omitzero"`
+	ExpiresAt     time.Time `db:"expires_time" json:"-"`
+	Attempts      int       `db:"attempts" json:"attempts"`
+	Leased        bool      `db:"is_leased" json:"-"`
+	DeliveredAt   time.Time `db:"delivered_time" json:"delivered_time,omitzero"`
+	DeliveredBy   string    `db:"delivered_by" json:"delivered_by,omitempty"`
+	LastError     string    `db:"last_error" json:"last_error,omitempty"`
 }
 
 // DeliveryFilter selects deliveries. Zero values select all.

@@ -13,30 +13,30 @@ import (
 
 // Entry is a row of the view jobs.audit_log.
 type Entry struct {
-	ID            int64     `db:"entry_id"`
-	Time          time.Time `db:"time"`
-	Door          string    `db:"door"` // T-SQL, CLI, REST or Web
-	Caller        string    `db:"caller"`
-	OriginalLogin string    `db:"original_login"`
-	Host          string    `db:"host"`
-	Program       string    `db:"program"`
-	Address       string    `db:"address"`
-	CorrelationID uuid.UUID `db:"correlation_id"` // nil: none
-	Action        string    `db:"action"`
-	ObjectKind    string    `db:"object_kind"`
-	ObjectName    string    `db:"object_name"`
-	ObjectID      string    `db:"object_id"`
-	JobID         uuid.UUID `db:"job_id"` // nil: none
-	JobName       string    `db:"job_name"`
-	// Before and After are JSON objects of what changed; nil: there was or is no object, or it has
-	// no state.
-	Before json.RawMessage `db:"before_change"`
-	After  json.RawMessage `db:"after_change"`
+	ID   int64     `db:"entry_id" json:"entry_id"`
+	Time time.Time `db:"time" json:"time"`
+	// Door is Web for the dashboard.
+	Door          string    `db:"door" json:"door" doc:"T-SQL, CLI or REST"`
+	Caller        string    `db:"caller" json:"caller" doc:"the login for T-SQL and CLI"`
+	OriginalLogin string    `db:"original_login" json:"original_login"`
+	Host          string    `db:"host" json:"host,omitempty"`
+	Program       string    `db:"program" json:"program,omitempty"`
+	Address       string    `db:"address" json:"address,omitempty"`
+	CorrelationID uuid.UUID `db:"correlation_id" json:"correlation_id,omitzero" doc:"joins the entries of one request"`
+	Action        string    `db:"action" json:"action" doc:"name of a procedure"`
+	ObjectKind    string    `db:"object_kind" json:"object_kind"`
+	ObjectName    string    `db:"object_name" json:"object_name,omitempty"`
+	ObjectID      string    `db:"object_id" json:"object_id,omitempty"`
+	JobID         uuid.UUID `db:"job_id" json:"job_id,omitzero"`
+	JobName       string    `db:"job_name" json:"job_name,omitempty" doc:"at the time of the change"`
+	// Before and After are nil if there was or is no object, or it has no state.
+	Before json.RawMessage `db:"before_change" json:"before_change,omitempty" doc:"JSON object of what changed"`
+	After  json.RawMessage `db:"after_change" json:"after_change,omitempty"`
 	// The versions of the job and the revisions of the object are nil where there are none.
-	VersionBefore  *int   `db:"version_before"`
-	VersionAfter   *int   `db:"version_after"`
-	RevisionBefore *int64 `db:"revision_before"`
-	RevisionAfter  *int64 `db:"revision_after"`
+	VersionBefore  *int   `db:"version_before" json:"version_before,omitempty" doc:"of the job"`
+	VersionAfter   *int   `db:"version_after" json:"version_after,omitempty"`
+	RevisionBefore *int64 `db:"revision_before" json:"revision_before,omitempty" doc:"of the job or target group"`
+	RevisionAfter  *int64 `db:"revision_after" json:"revision_after,omitempty"`
 }
 
 // Filter selects entries of the audit log. Zero values select all.

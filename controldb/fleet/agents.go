@@ -10,35 +10,31 @@ import (
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// Agent is a row of the view jobs_internal.agent_status: an agent and its latest term.
+// Agent is an agent with its latest term.
 type Agent struct {
-	AgentID              uuid.UUID `db:"agent_id"`
-	Host                 string    `db:"host_name"`
-	Version              string    `db:"version"`
-	MaxConcurrentTargets int       `db:"max_concurrent_targets"`
-	Term                 int64     `db:"term_id"`
-	StartedAt            time.Time `db:"started_at"`
-	ExpiresAt            time.Time `db:"expires_at"`
-	// EndedAt is zero while the term lasts; EndReason is the reason of its end.
-	EndedAt   time.Time `db:"ended_at"`
-	EndReason string    `db:"end_reason"`
+	AgentID              uuid.UUID `db:"agent_id" json:"agent_id"`
+	Host                 string    `db:"host_name" json:"host_name"`
+	Version              string    `db:"version" json:"version"`                               // of the agent's program
+	MaxConcurrentTargets int       `db:"max_concurrent_targets" json:"max_concurrent_targets"` // number of workers
+	Term                 int64     `db:"term_id" json:"term_id"`
+	StartedAt            time.Time `db:"started_at" json:"started_at"`
+	ExpiresAt            time.Time `db:"expires_at" json:"expires_at"`      // end of the lease, unless it is renewed
+	EndedAt              time.Time `db:"ended_at" json:"ended_at,omitzero"` // when the agent gave the term up
+	EndReason            string    `db:"end_reason" json:"end_reason,omitempty"`
 	// Live is true if the term had neither ended nor expired when the view was read.
-	Live bool `db:"is_live"`
-	// Tasks is the number of tasks that the term holds. It may be higher than
-	// MaxConcurrentTargets, the number of workers: the agent runs the others next.
-	Tasks int `db:"held_tasks"`
-	// Engine identifies what computes the agent's schedules, and ZoneData the source of its zone
-	// rules. They are empty for an agent of an earlier release.
-	Engine   string `db:"engine"`
-	ZoneData string `db:"zone_data"`
-	// Protocol is that of the latest term. The rest is set by [Store.Recent] only, as is
-	// Protocol.
-	Protocol int `db:"protocol"`
+	Live bool `db:"is_live" json:"is_live"`
+	// Tasks may be more than MaxConcurrentTargets: the agent runs the others next.
+	Tasks int `db:"held_tasks" json:"held_tasks"` // tasks that the term has claimed
+	// Engine and ZoneData are empty for an agent of an earlier release.
+	Engine   string `db:"engine" json:"engine,omitempty"`       // what computes its schedules: program and digest of the time zone rules
+	ZoneData string `db:"zone_data" json:"zone_data,omitempty"` // where these rules come from, with their version if it is known
+	// The rest is set by [Store.Recent] only. Protocol is that of the latest term.
+	Protocol int `db:"protocol" json:"-"`
 	// CommandTypes are the types of commands that the agent runs, separated by commas.
-	CommandTypes string    `db:"command_types"`
-	FirstSeenAt  time.Time `db:"first_seen_at"`
+	CommandTypes string    `db:"command_types" json:"-"`
+	FirstSeenAt  time.Time `db:"first_seen_at" json:"-"`
 	// RecentTerms is the number of terms that began within 24 hours, of the latest 100.
-	RecentTerms int `db:"recent_terms"`
+	RecentTerms int `db:"recent_terms" json:"-"`
 }
 
 // BusyWorkers returns how many workers of the agent have a task.

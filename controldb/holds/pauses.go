@@ -13,15 +13,15 @@ import (
 
 // Pause is a row of the view jobs.target_pauses: a database on which no attempt starts.
 type Pause struct {
-	Target   uuid.UUID `db:"target_id"`
-	Server   string    `db:"server_name"`
-	Database string    `db:"database_name"`
+	Server   string `db:"server_name" json:"server_name"`
+	Database string `db:"database_name" json:"database_name"`
 	// Reason may be empty.
-	Reason string    `db:"reason"`
-	Since  time.Time `db:"paused_time"`
-	By     string    `db:"paused_by"`
+	Reason string    `db:"reason" json:"reason,omitempty"`
+	Since  time.Time `db:"paused_time" json:"paused_time,omitzero"`
+	By     string    `db:"paused_by" json:"paused_by,omitempty"`
 	// Until is when the pause ends by itself; zero means that somebody has to end it.
-	Until time.Time `db:"end_time"`
+	Until  time.Time `db:"end_time" json:"end_time,omitzero"`
+	Target uuid.UUID `db:"target_id" json:"target_id"`
 }
 
 const pauseColumns = `SELECT target_id, server_name, database_name, reason, paused_time, paused_by, end_time

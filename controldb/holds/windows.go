@@ -13,23 +13,23 @@ import (
 
 // Window is a row of the view jobs.target_windows: when attempts may start on databases.
 type Window struct {
-	Name string `db:"window_name"`
-	// Target, Server and Database are zero if the window is that of the databases that match
+	Name string `db:"window_name" json:"window_name"`
+	// Server, Database and Target are zero if the window is that of the databases that match
 	// TagFilter.
-	Target    uuid.UUID `db:"target_id"`
-	Server    string    `db:"server_name"`
-	Database  string    `db:"database_name"`
-	TagFilter string    `db:"tag_filter"`
+	Server    string    `db:"server_name" json:"server_name,omitempty"`
+	Database  string    `db:"database_name" json:"database_name,omitempty"`
+	Target    uuid.UUID `db:"target_id" json:"target_id,omitzero"`
+	TagFilter string    `db:"tag_filter" json:"tag_filter,omitempty"`
 	// The window is open while Calendar has a window, and Blackouts has none. One of them may be
 	// empty.
-	Calendar  string `db:"calendar_name"`
-	Blackouts string `db:"blackouts"`
+	Calendar  string `db:"calendar_name" json:"calendar_name,omitempty"`
+	Blackouts string `db:"blackouts" json:"blackouts,omitempty"`
 	// Zone is that of calendars that name none; empty means UTC. ZoneTag is a tag with the zone of
 	// each database, or empty.
-	Zone    string    `db:"time_zone"`
-	ZoneTag string    `db:"time_zone_tag"`
-	Created time.Time `db:"created_time"`
-	Updated time.Time `db:"updated_time"`
+	Zone    string    `db:"time_zone" json:"time_zone,omitempty"`
+	ZoneTag string    `db:"time_zone_tag" json:"time_zone_tag,omitempty"`
+	Created time.Time `db:"created_time" json:"-"`
+	Updated time.Time `db:"updated_time" json:"-"`
 }
 
 const windowColumns = `SELECT window_name, target_id, server_name, database_name, tag_filter, calendar_name, blackouts, time_zone, time_zone_tag, created_time,

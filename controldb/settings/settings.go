@@ -7,18 +7,17 @@ import (
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// Setting is a row of the view jobs.settings: a setting of the whole system.
+// Setting is a setting of the whole system. Its fields are those of the view jobs.settings.
 type Setting struct {
-	Name    string `db:"name"`
-	Value   int    `db:"value"`
-	Default int    `db:"default_value"`
-	Lowest  int    `db:"lowest_value"`
-	Highest int    `db:"highest_value"`
-	// IsDefault says that the setting was not set.
-	IsDefault bool `db:"is_default"`
+	Name      string `db:"name" json:"name"`
+	Value     int    `db:"value" json:"value"`
+	Default   int    `db:"default_value" json:"default_value"`
+	Lowest    int    `db:"lowest_value" json:"lowest_value"`
+	Highest   int    `db:"highest_value" json:"highest_value"`
+	IsDefault bool   `db:"is_default" json:"is_default"` // it was not set
 	// Meaning says in a sentence what the setting does, with its unit.
-	Meaning string    `db:"meaning"`
-	Updated time.Time `db:"updated_time"`
+	Meaning string    `db:"meaning" json:"meaning"`
+	Updated time.Time `db:"updated_time" json:"updated_time,omitzero"`
 }
 
 // List lists all settings by name.

@@ -62,8 +62,9 @@ func (k PrivateKey) GoString() string { return k.String() }
 
 // ParsePrivateKey reads the text of a private key; blanks around it are ignored.
 func ParsePrivateKey(text string) (PrivateKey, error) {
-	raw, ok := decodeKey(text, privatePrefix)
-	if !ok {
+	encoded, ok := strings.CutPrefix(strings.TrimSpace(text), privatePrefix)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if !ok || err != nil || len(raw) != 32 {
 		return PrivateKey{}, ErrPrivateKey
 	}
 	k, err := newPrivateKey(raw)
@@ -73,13 +74,6 @@ func ParsePrivateKey(text string) (PrivateKey, error) {
 	return k, nil
 }
 
-// decodeKey returns the 32 bytes of a key's text.
-func decodeKey(text, prefix string) ([]byte, bool) {
-	encoded, ok := strings.CutPrefix(strings.TrimSpace(text), prefix)
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return raw, ok && err == nil && len(raw) == 32
-}
-
 // NewPublicKey returns the public key of 32 bytes.
 func NewPublicKey(raw []byte) (PublicKey, error) {
 	key, err := hpke.DHKEM(ecdh.X25519()).NewPublicKey(raw)
@@ -87,15 +81,6 @@ func NewPublicKey(raw []byte) (PublicKey, error) {
 		return PublicKey{}, ErrPublicKey
 	}
 	return PublicKey{key}, nil
-}
-
-// ParsePublicKey reads the text of a public key; blanks around it are ignored.
-func ParsePublicKey(text string) (PublicKey, error) {
-	raw, ok := decodeKey(text, publicPrefix)
-	if !ok {
-		return PublicKey{}, ErrPublicKey
-	}
-	return NewPublicKey(raw)
 }
 
 // Bytes returns the 32 bytes of the key.

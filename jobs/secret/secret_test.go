@@ -201,9 +201,8 @@ func TestKeys(t *testing.T) {
 	again, err := ParsePrivateKey(" " + private + "\r\n")
 	require.NoError(t, err)
 	require.Equal(t, k.Public().ID(), again.Public().ID())
-	public, err := ParsePublicKey(k.Public().String() + "\n")
-	require.NoError(t, err)
-	require.Equal(t, k.Public().Bytes(), public.Bytes())
+	public := k.Public()
+	require.Equal(t, public.Bytes(), again.Public().Bytes())
 	require.Regexp(t, "^[0-9A-F]{32}$", public.ID())
 	for _, format := range []string{"%v", "%s", "%+v", "%#v", "%q"} {
 		printed := fmt.Sprintf(format, k) + fmt.Sprintf(format, []PrivateKey{k})
@@ -216,10 +215,6 @@ func TestKeys(t *testing.T) {
 		_, err := ParsePrivateKey(text)
 		require.ErrorIs(t, err, ErrPrivateKey, text)
 		require.NotContains(t, err.Error(), "A"+text+"A")
-	}
-	for _, text := range []string{"", private, k.Public().String() + "x"} {
-		_, err := ParsePublicKey(text)
-		require.ErrorIs(t, err, ErrPublicKey)
 	}
 	_, err = NewPublicKey(make([]byte, 31))
 	require.ErrorIs(t, err, ErrPublicKey)

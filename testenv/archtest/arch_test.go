@@ -170,7 +170,7 @@ var allowed = map[string][]string{
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {commandRoom + "embedded", "testenv", "github.com/stretchr/testify/...", "go.uber.org/zap"},
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
-	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "controldb/catalog", "controldb/deploy", "controldb/doctor", "controldb/executions", "controldb/questions", "controldb/rollouts", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
+	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "controldb/alerting", "controldb/auditlog", "controldb/catalog", "controldb/deploy", "controldb/doctor", "controldb/executions", "controldb/holds", "controldb/questions", "controldb/rollouts", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
 	commandRoom + "values": {commandRoom + "connect", "agent/startcheck", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "controldb/deploy", "controldb/naming", "controldb/rollouts", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.

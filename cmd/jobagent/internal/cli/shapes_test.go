@@ -27,9 +27,9 @@ var writeShapes = flag.Bool("shapes.write", false, "TestShapesText writes shapes
 // describer writes the text of jobagent help output, without the commands.
 type describer struct {
 	t       *testing.T
-	objects []reflect.Type // the structs that were used
-	specs   map[string]*ast.TypeSpec
-	docs    map[string]*ast.CommentGroup
+	objects []reflect.Type                      // the structs that were used
+	specs   map[string]map[string]*ast.TypeSpec // by package and name
+	docs    map[*ast.TypeSpec]*ast.CommentGroup
 }
 
 // typeName is the type of a value in the text. A struct is described below under its name.
@@ -63,24 +63,30 @@ func (d *describer) typeName(t reflect.Type) string {
 	return ""
 }
 
-// readSource reads the declarations of the package's types.
-func (d *describer) readSource() {
-	names, err := filepath.Glob("../output/*.go")
-	require.NoError(d.t, err)
-	for _, name := range names {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+// source is the declaration of a type, and its comment. It reads the package of the type once.
+func (d *describer) source(t reflect.Type) (*ast.StructType, *ast.CommentGroup) {
+	if d.specs[t.PkgPath()] == nil {
+		d.specs[t.PkgPath()] = map[string]*ast.TypeSpec{}
+		names, err := filepath.Glob(filepath.Join("../../../..", strings.TrimPrefix(t.PkgPath(), "github.com/jobagent/jobagent/"), "*.go"))
 		require.NoError(d.t, err)
-		for _, decl := range file.Decls {
-			g, ok := decl.(*ast.GenDecl)
-			if !ok || g.Tok != token.TYPE {
-				continue
-			}
-			for _, s := range g.Specs {
-				spec := s.(*ast.TypeSpec)
-				d.specs[spec.Name.Name], d.docs[spec.Name.Name] = spec, g.Doc
+		for _, name := range names {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+			require.NoError(d.t, err)
+			for _, decl := range file.Decls {
+				g, ok := decl.(*ast.GenDecl)
+				if !ok || g.Tok != token.TYPE {
+					continue
+				}
+				for _, s := range g.Specs {
+					spec := s.(*ast.TypeSpec)
+					d.specs[t.PkgPath()][spec.Name.Name], d.docs[spec] = spec, g.Doc
+				}
 			}
 		}
 	}
+	spec := d.specs[t.PkgPath()][t.Name()]
+	require.NotNil(d.t, spec, t.String())
+	return spec.Type.(*ast.StructType), d.docs[spec]
 }
 
 // text describes the formats, and each object that commands print.
@@ -148,10 +154,9 @@ Commands:
 // object describes an object: a sentence, and a line for each field, with the comment beside the
 // field, or, of an embedded type, with its tag.
 func (d *describer) object(t reflect.Type) string {
-	spec := d.specs[t.Name()]
-	require.NotNil(d.t, spec, t.String())
+	declared, doc := d.source(t)
 	beside := map[string]string{}
-	for _, field := range spec.Type.(*ast.StructType).Fields.List {
+	for _, field := range declared.Fields.List {
 		for _, name := range field.Names {
 			beside[name.Name] = strings.TrimSpace(field.Comment.Text())
 		}
@@ -176,7 +181,7 @@ func (d *describer) object(t reflect.Type) string {
 		names, types, comments = append(names, name), append(types, d.typeName(f.Type)), append(comments, comment)
 	}
 	var b strings.Builder
-	b.WriteString(d.docs[t.Name()].Text())
+	b.WriteString(doc.Text())
 	for i := range names {
 		line := fmt.Sprintf("  %-*s  %-*s  %s", width(names), names[i], width(types), types[i], comments[i])
 		fmt.Fprintln(&b, strings.TrimRight(line, " "))
@@ -196,8 +201,7 @@ func width(texts []string) (n int) {
 // TestShapesText -shapes.write generates it again.
 func TestShapesText(t *testing.T) {
 	t.Parallel()
-	d := &describer{t: t, specs: map[string]*ast.TypeSpec{}, docs: map[string]*ast.CommentGroup{}}
-	d.readSource()
+	d := &describer{t: t, specs: map[string]map[string]*ast.TypeSpec{}, docs: map[*ast.TypeSpec]*ast.CommentGroup{}}
 	const file = "../output/shapes.txt"
 	text := d.text()
 	if *writeShapes {

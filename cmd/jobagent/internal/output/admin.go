@@ -1,10 +1,9 @@
 package output
 
 import (
-	"encoding/json"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 )
 
 // Account is a job agent (account) of a control database.
@@ -37,23 +36,6 @@ type AccountName struct {
 	State    string `json:"state"` // Deleted, or Deleting with --no-wait
 }
 
-// Agent is an agent with its latest term.
-type Agent struct {
-	ID                   uuid.UUID  `json:"agent_id"`
-	Host                 string     `json:"host_name"`
-	Version              string     `json:"version"`                // of the agent's program
-	MaxConcurrentTargets int        `json:"max_concurrent_targets"` // number of workers
-	Term                 int64      `json:"term_id"`
-	StartedAt            time.Time  `json:"started_at"`
-	ExpiresAt            time.Time  `json:"expires_at"`         // end of the lease, unless it is renewed
-	EndedAt              *time.Time `json:"ended_at,omitempty"` // when the agent gave the term up
-	EndReason            string     `json:"end_reason,omitempty"`
-	Live                 bool       `json:"is_live"`
-	HeldTasks            int        `json:"held_tasks"`          // tasks that the term has claimed
-	Engine               string     `json:"engine,omitempty"`    // what computes its schedules: program and digest of the time zone rules
-	ZoneData             string     `json:"zone_data,omitempty"` // where these rules come from, with their version if it is known
-}
-
 // AgentProbe is the answer of an agent that works.
 type AgentProbe struct {
 	URL    string `json:"url"`
@@ -61,29 +43,7 @@ type AgentProbe struct {
 }
 
 // AuditEntry is a change that somebody made. Its fields are those of the view jobs.audit_log.
-type AuditEntry struct {
-	ID             int64           `json:"entry_id"`
-	Time           time.Time       `json:"time"`
-	Door           string          `json:"door"`   // T-SQL, CLI or REST
-	Caller         string          `json:"caller"` // the login for T-SQL and CLI
-	OriginalLogin  string          `json:"original_login"`
-	Host           string          `json:"host,omitempty"`
-	Program        string          `json:"program,omitempty"`
-	Address        string          `json:"address,omitempty"`
-	CorrelationID  *uuid.UUID      `json:"correlation_id,omitempty"` // joins the entries of one request
-	Action         string          `json:"action"`                   // name of a procedure
-	ObjectKind     string          `json:"object_kind"`
-	ObjectName     string          `json:"object_name,omitempty"`
-	ObjectID       string          `json:"object_id,omitempty"`
-	JobID          *uuid.UUID      `json:"job_id,omitempty"`
-	JobName        string          `json:"job_name,omitempty"`      // at the time of the change
-	Before         json.RawMessage `json:"before_change,omitempty"` // JSON object of what changed
-	After          json.RawMessage `json:"after_change,omitempty"`
-	VersionBefore  *int            `json:"version_before,omitempty"` // of the job
-	VersionAfter   *int            `json:"version_after,omitempty"`
-	RevisionBefore *int64          `json:"revision_before,omitempty"` // of the job or target group
-	RevisionAfter  *int64          `json:"revision_after,omitempty"`
-}
+type AuditEntry struct{ auditlog.Entry }
 
 // SecretKey is a key for which secrets are sealed. Its fields are those of the view
 // jobs.secret_keys.
@@ -136,18 +96,6 @@ type StoredSecret struct {
 // SecretName names a secret that was deleted.
 type SecretName struct {
 	Name string `json:"secret_name"`
-}
-
-// Setting is a setting of the whole system. Its fields are those of the view jobs.settings.
-type Setting struct {
-	Name      string     `json:"name"`
-	Value     int        `json:"value"`
-	Default   int        `json:"default_value"`
-	Lowest    int        `json:"lowest_value"`
-	Highest   int        `json:"highest_value"`
-	IsDefault bool       `json:"is_default"` // it was not set
-	Meaning   string     `json:"meaning"`
-	Updated   *time.Time `json:"updated_time,omitempty"`
 }
 
 // SettingName names a setting that was set or reset.

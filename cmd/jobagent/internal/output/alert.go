@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb/alerting"
 )
 
 // Alert is an alert: something that a rule has found. Its fields are those of the view jobs.alerts.
@@ -48,19 +50,7 @@ type AlertDetail struct {
 }
 
 // AlertDelivery is a notification on its way to a channel.
-type AlertDelivery struct {
-	ID             int64      `json:"delivery_id"`
-	NotificationID uuid.UUID  `json:"notification_id"` // webhook-id
-	Channel        string     `json:"channel_name"`
-	Kind           string     `json:"kind"`  // Raised, Again, Resolved or Test
-	State          string     `json:"state"` // Pending, Delivered, Failed or Canceled
-	CreatedAt      time.Time  `json:"created_time"`
-	NextAttemptAt  *time.Time `json:"next_attempt_time,omitempty"`
-	Attempts       int        `json:"attempts"`
-	DeliveredAt    *time.Time `json:"delivered_time,omitempty"`
-	DeliveredBy    string     `json:"delivered_by,omitempty"`
-	LastError      string     `json:"last_error,omitempty"`
-}
+type AlertDelivery struct{ alerting.Delivery }
 
 // AlertRule is a rule: when an alert is raised, and who is told.
 type AlertRule struct {

@@ -372,7 +372,8 @@ func raw(v any) string {
 	return fmt.Sprint(v)
 }
 
-// plain returns what a pointer points to; nil for nil, for the zero time, and for empty lists.
+// plain returns what a pointer points to; nil for nil, for the zero time, for the nil ID, and
+// for empty lists.
 func plain(v any) any {
 	r := reflect.ValueOf(v)
 	for r.IsValid() && r.Kind() == reflect.Pointer {
@@ -385,7 +386,7 @@ func plain(v any) any {
 		return nil
 	}
 	v = r.Interface()
-	if t, ok := v.(time.Time); ok && t.IsZero() {
+	if t, ok := v.(time.Time); ok && t.IsZero() || v == any(uuid.Nil) {
 		return nil
 	}
 	return v

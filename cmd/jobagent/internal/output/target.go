@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/controldb/holds"
 )
 
 // KnownTarget is a database that target groups were resolved to, or that has tags. Its fields are
@@ -41,32 +43,11 @@ type ChangedTags struct {
 
 // PausedTarget is a database on which nothing starts. Its fields are those of the view
 // jobs.target_pauses.
-type PausedTarget struct {
-	Server   string     `json:"server_name"`
-	Database string     `json:"database_name"`
-	Reason   string     `json:"reason,omitempty"`
-	Since    *time.Time `json:"paused_time,omitempty"`
-	By       string     `json:"paused_by,omitempty"`
-	// Until is absent if somebody has to end the pause.
-	Until *time.Time `json:"end_time,omitempty"`
-	ID    uuid.UUID  `json:"target_id"`
-}
+type PausedTarget struct{ holds.Pause }
 
 // TargetWindow says when attempts may start on databases. Its fields are those of the view
 // jobs.target_windows.
-type TargetWindow struct {
-	Name string `json:"window_name"`
-	// Server, Database and ID are absent if the window is that of the databases that match
-	// TagFilter.
-	Server    string     `json:"server_name,omitempty"`
-	Database  string     `json:"database_name,omitempty"`
-	ID        *uuid.UUID `json:"target_id,omitempty"`
-	TagFilter string     `json:"tag_filter,omitempty"`
-	Calendar  string     `json:"calendar_name,omitempty"`
-	Blackouts string     `json:"blackouts,omitempty"`
-	Zone      string     `json:"time_zone,omitempty"`
-	ZoneTag   string     `json:"time_zone_tag,omitempty"`
-}
+type TargetWindow struct{ holds.Window }
 
 // WindowName names a window of databases.
 type WindowName struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // columns are those of agent status.
-var columns = output.Columns([]output.Column[output.Agent]{
+var columns = output.Columns([]output.Column[fleet.Agent]{
 	{Name: "agent_id", Header: "AGENT", ID: true, GUID: true, Keep: true},
 	{Name: "host_name", Header: "HOST", Min: 10, Keep: true},
 	{Name: "version", Min: 10, Drop: 8},
@@ -41,24 +41,6 @@ func NewCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.Agent, 0, len(list))
-			for _, s := range list {
-				views = append(views, output.Agent{
-					ID:                   s.AgentID,
-					Host:                 s.Host,
-					Version:              s.Version,
-					MaxConcurrentTargets: s.MaxConcurrentTargets,
-					Term:                 int64(s.Term),
-					StartedAt:            s.StartedAt,
-					ExpiresAt:            s.ExpiresAt,
-					EndedAt:              output.Optional(s.EndedAt),
-					EndReason:            s.EndReason,
-					Live:                 s.Live,
-					HeldTasks:            s.Tasks,
-					Engine:               s.Engine,
-					ZoneData:             s.ZoneData,
-				})
-			}
 			if err := a.WarnPause(cmd.Context(), store); err != nil {
 				return err
 			}
@@ -70,7 +52,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 			}
-			return output.List(&a.Printer, views, columns)
+			return output.List(&a.Printer, list, columns)
 		}),
 	}), a.Prints(output.AgentProbe{}, newProbeCommand(a)))
 }

@@ -102,7 +102,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				v := output.AlertDetail{Alert: viewAlert(list[0]), Deliveries: viewDeliveries(deliveries)}
+				v := output.AlertDetail{Alert: viewAlert(list[0]), Deliveries: output.Each(deliveries, viewDelivery)}
 				return a.Emit(v, func(w io.Writer) error { return writeAlert(w, v) })
 			})
 		},
@@ -331,16 +331,4 @@ func viewAlert(v alerting.Alert) output.Alert {
 	}
 }
 
-// viewDelivery converts a delivery for -o json.
-func viewDelivery(d alerting.Delivery) output.AlertDelivery {
-	return output.AlertDelivery{
-		ID: d.ID, NotificationID: d.NotificationID, Channel: d.Channel, Kind: d.Kind, State: d.State, CreatedAt: d.CreatedAt,
-		NextAttemptAt: output.Optional(d.NextAttemptAt), Attempts: d.Attempts, DeliveredAt: output.Optional(d.DeliveredAt),
-		DeliveredBy: d.DeliveredBy, LastError: d.LastError,
-	}
-}
-
-// viewDeliveries converts deliveries for -o json.
-func viewDeliveries(list []alerting.Delivery) []output.AlertDelivery {
-	return output.Each(list, viewDelivery)
-}
+func viewDelivery(d alerting.Delivery) output.AlertDelivery { return output.AlertDelivery{Delivery: d} }

@@ -101,35 +101,8 @@ func list(cmd *cobra.Command, p *output.Printer, store *controldb.Store, f audit
 
 // view converts an entry for -o json.
 func view(e auditlog.Entry) output.AuditEntry {
-	v := output.AuditEntry{
-		ID:             e.ID,
-		Time:           e.Time,
-		Door:           e.Door,
-		Caller:         e.Caller,
-		OriginalLogin:  e.OriginalLogin,
-		Host:           e.Host,
-		Program:        e.Program,
-		Address:        e.Address,
-		Action:         e.Action,
-		ObjectKind:     e.ObjectKind,
-		ObjectName:     e.ObjectName,
-		ObjectID:       e.ObjectID,
-		JobName:        e.JobName,
-		Before:         e.Before,
-		After:          e.After,
-		VersionBefore:  e.VersionBefore,
-		VersionAfter:   e.VersionAfter,
-		RevisionBefore: e.RevisionBefore,
-		RevisionAfter:  e.RevisionAfter,
-	}
 	if id, err := uuid.Parse(e.ObjectID); err == nil {
-		v.ObjectID = id.String() // in the spelling of all other IDs
+		e.ObjectID = id.String() // in the spelling of all other IDs
 	}
-	if e.CorrelationID != uuid.Nil {
-		v.CorrelationID = &e.CorrelationID
-	}
-	if e.JobID != uuid.Nil {
-		v.JobID = &e.JobID
-	}
-	return v
+	return output.AuditEntry{Entry: e}
 }

@@ -28,16 +28,16 @@ may ask questions. They apply to all agents and fronts, to later decisions. Only
 }
 
 // columns are those of setting list.
-var columns = output.Columns([]output.Column[output.Setting]{
+var columns = output.Columns([]output.Column[settings.Setting]{
 	{Name: "name", Header: "SETTING", ID: true, Keep: true},
-	{Name: "value", Keep: true, Text: func(s output.Setting) string {
+	{Name: "value", Keep: true, Text: func(s settings.Setting) string {
 		if s.IsDefault {
 			return strconv.Itoa(s.Value) + " (default)"
 		}
 		return strconv.Itoa(s.Value)
 	}, Right: true},
 	{Name: "default_value", Header: "DEFAULT", Wide: true},
-	{Name: "range", Drop: 3, Text: func(s output.Setting) string { return fmt.Sprintf("%d to %d", s.Lowest, s.Highest) }, Value: func(s output.Setting) any { return s.Highest }},
+	{Name: "range", Drop: 3, Text: func(s settings.Setting) string { return fmt.Sprintf("%d to %d", s.Lowest, s.Highest) }, Value: func(s settings.Setting) any { return s.Highest }},
 	{Name: "updated_time", Header: "SET", Wide: true},
 	{Name: "meaning", Min: 20, Rest: true, Wrap: true},
 })
@@ -50,14 +50,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.Setting, 0, len(list))
-			for _, s := range list {
-				views = append(views, output.Setting{
-					Name: s.Name, Value: s.Value, Default: s.Default, Lowest: s.Lowest, Highest: s.Highest, IsDefault: s.IsDefault, Meaning: s.Meaning,
-					Updated: output.Optional(s.Updated),
-				})
-			}
-			return output.List(&a.Printer, views, columns)
+			return output.List(&a.Printer, list, columns)
 		}),
 	})
 }

@@ -83,7 +83,7 @@ its pause gets the new reason and end.`,
 						return err
 					}
 				}
-				view := output.PausedTarget{Server: p.Server, Database: p.Database, Reason: p.Reason, Until: output.Optional(p.Until), ID: p.Target}
+				view := paused(p)
 				switch {
 				case lasts && p.Until.IsZero():
 					return a.Done(view, "paused %s/%s; the pause has ended already", p.Server, p.Database)
@@ -115,11 +115,13 @@ func newResumeCommand(a *connect.App) *cobra.Command {
 				if err := holds.On(store).Resume(cmd.Context(), args[0], args[1], id); err != nil {
 					return err
 				}
-				return a.Done(output.PausedTarget{Server: args[0], Database: args[1], ID: id}, "%s/%s is not paused any more", args[0], args[1])
+				return a.Done(paused(holds.Pause{Server: args[0], Database: args[1], Target: id}), "%s/%s is not paused any more", args[0], args[1])
 			})
 		},
 	}
 }
+
+func paused(p holds.Pause) output.PausedTarget { return output.PausedTarget{Pause: p} }
 
 // pauseColumns are those of target pauses.
 var pauseColumns = output.Columns([]output.Column[output.PausedTarget]{
@@ -147,14 +149,7 @@ func newPausesCommand(a *connect.App) *cobra.Command {
 				slices.SortFunc(list, func(a, b holds.Pause) int {
 					return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Database, b.Database))
 				})
-				views := make([]output.PausedTarget, 0, len(list))
-				for _, p := range list {
-					views = append(views, output.PausedTarget{
-						Server: p.Server, Database: p.Database, Reason: p.Reason, Since: output.Optional(p.Since), By: p.By,
-						Until: output.Optional(p.Until), ID: p.Target,
-					})
-				}
-				return output.List(&a.Printer, views, pauseColumns)
+				return output.List(&a.Printer, output.Each(list, paused), pauseColumns)
 			})
 		},
 	})

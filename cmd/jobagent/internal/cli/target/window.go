@@ -1,7 +1,6 @@
 package target
 
 import (
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
@@ -42,16 +41,7 @@ var windowColumns = output.Columns([]output.Column[output.TargetWindow]{
 	{Name: "target_id", Wide: true},
 })
 
-func windowView(w holds.Window) output.TargetWindow {
-	v := output.TargetWindow{
-		Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter, Calendar: w.Calendar, Blackouts: w.Blackouts,
-		Zone: w.Zone, ZoneTag: w.ZoneTag,
-	}
-	if w.Target != uuid.Nil {
-		v.ID = &w.Target
-	}
-	return v
-}
+func windowView(w holds.Window) output.TargetWindow { return output.TargetWindow{Window: w} }
 
 func newWindowsCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, windowColumns, &cobra.Command{
