@@ -16,8 +16,9 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -61,15 +62,15 @@ func (f *actionFixture) startAgent(t *testing.T, cfg agent.Config, change ...fun
 }
 
 // addAction creates a job whose one step is an action; without a group, it runs on its endpoint.
-func (f *actionFixture) addAction(t *testing.T, job, group, command string, options ...func(*controldb.StepSpec)) {
+func (f *actionFixture) addAction(t *testing.T, job, group, command string, options ...func(*model.StepSpec)) {
 	t.Helper()
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: job})
 	require.NoError(t, err)
-	spec := controldb.StepSpec{JobName: job, Command: new(command), CommandType: ptr(string(action.TypeHTTP)), TargetGroup: new(group)}
+	spec := model.StepSpec{JobName: job, Command: new(command), CommandType: ptr(string(action.TypeHTTP)), TargetGroup: new(group)}
 	for _, option := range options {
 		option(&spec)
 	}
-	_, err = f.Store.AddJobStep(t.Context(), spec)
+	_, err = catalog.On(f.Store).AddJobStep(t.Context(), spec)
 	require.NoError(t, err)
 }
 
@@ -85,7 +86,7 @@ func done(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"
 // startWith starts a run with parameters.
 func (f *actionFixture) startWith(t *testing.T, job, parameters string) uuid.UUID {
 	t.Helper()
-	id, err := f.Store.StartJobWith(t.Context(), job, uuid.Nil, parameters)
+	id, err := executions.On(f.Store).StartJobWith(t.Context(), job, uuid.Nil, parameters)
 	require.NoError(t, err)
 	return id
 }
@@ -147,7 +148,7 @@ func TestBoundSecretsGoToTheirHostsOnly(t *testing.T) {
 		} {
 			before := len(f.endpoint.Requests())
 			name := fmt.Sprintf("job %d", i)
-			var options []func(*controldb.StepSpec)
+			var options []func(*model.StepSpec)
 			if c.storage {
 				options = append(options, storageStep)
 			}
@@ -230,7 +231,7 @@ func TestHTTPRetriesFollowTheAnswer(t *testing.T) {
 		}
 	}, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{})
-		f.addAction(t, "busy", "", `{"url": "http://api.example.com/busy", "allow_http": true}`, retries(5, 1), func(s *controldb.StepSpec) {
+		f.addAction(t, "busy", "", `{"url": "http://api.example.com/busy", "allow_http": true}`, retries(5, 1), func(s *model.StepSpec) {
 			s.MaximumRetryInterval = ptr(60)
 		})
 		f.addAction(t, "missing", "", `{"url": "http://api.example.com/missing", "allow_http": true}`, retries(5, 1))
@@ -276,7 +277,7 @@ func TestMessagesNameTheEndpointThatWasCalled(t *testing.T) {
 func TestCase128(t *testing.T) {
 	testenv.Long(t)
 	actionBubble(t, 24, func(http.ResponseWriter, *http.Request) { <-time.After(2 * time.Second) }, func(t *testing.T, f *actionFixture) {
-		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: "Server", Name: "api.example.com", Max: 2}))
+		require.NoError(t, settings.On(f.Store).SetLimit(t.Context(), model.Limit{Scope: "Server", Name: "api.example.com", Max: 2}))
 		f.startAgent(t, agent.Config{})
 		f.addAction(t, "tenants", testenv.Group, `{"url": "http://api.example.com/tenants/$(database_name)/$(job_name)", "allow_http": true}`)
 		rows := f.ended(t, f.Start(t, "tenants"), 10*time.Minute)
@@ -320,7 +321,7 @@ func TestHTTPRequestEndsWithItsTask(t *testing.T) {
 		f.addAction(t, "limited", "", command, timeout(20), retries(5, 1))
 		id := f.Start(t, "stopped")
 		f.until(t, id, time.Minute, func([]executions.Execution) bool { return len(f.endpoint.Requests()) == 1 })
-		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 		asked := time.Now()
 		rows := f.ended(t, id, time.Minute)
 		require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
@@ -376,7 +377,7 @@ func TestActionEndsBeforeItIsSent(t *testing.T) {
 			f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 				return len(rows) == 3 && rows[2].Lifecycle == jobs.InProgress
 			})
-			require.NoError(t, f.Store.StopJob(t.Context(), id))
+			require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 			asked := time.Now()
 			rows := f.ended(t, id, time.Minute)
 			require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
@@ -388,7 +389,7 @@ func TestActionEndsBeforeItIsSent(t *testing.T) {
 			f.until(t, id, time.Minute, func(rows []executions.Execution) bool {
 				return len(rows) == 3 && rows[2].Lifecycle == jobs.WaitingForRetry
 			})
-			require.NoError(t, f.Store.StopJob(t.Context(), id))
+			require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 			require.Equal(t, jobs.Canceled, f.ended(t, id, time.Minute)[0].Lifecycle)
 			require.Len(t, f.endpoint.Requests(), 1)
 		})

@@ -8,7 +8,9 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -25,7 +27,7 @@ func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 		start := time.Now().Add(time.Minute)
 		require.NotZero(t, start.Nanosecond())
 		f.every(t, "j", 1)
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{
+		require.NoError(t, catalog.On(f.Store).UpdateJob(t.Context(), model.JobSpec{
 			Name: "later", Enabled: ptr(true), IntervalType: ptr("Minutes"), IntervalCount: ptr(1), Start: &start,
 		}))
 		<-time.After(10*time.Minute + 30*time.Second)

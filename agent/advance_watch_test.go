@@ -64,7 +64,7 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_releaseapplock @Resource = N'jobagent.advance', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
-		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 		f.until(t, id, 10*time.Second, func(rows []executions.Execution) bool { return !rows[0].Active })
 		<-time.After(time.Second)
 		require.Len(t, about("executions advance again"), 2)

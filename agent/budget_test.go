@@ -103,6 +103,31 @@ func TestBudgetInvariants(t *testing.T) {
 			require.LessOrEqual(t, total, max(b.total, len(shares)))
 		}
 	}
-	_, err := NewBudget(0)
-	require.ErrorContains(t, err, "want 1 to 10000")
+	for _, workers := range []int{0, 10_001} {
+		_, err := NewBudget(workers)
+		require.ErrorContains(t, err, "want 1 to 10000")
+	}
+	newTestBudget(t, 10_000)
+}
+
+// An agent that has borrowed counts as a borrower until it has given everything back, so that
+// another one does not take its part. An agent that asks for nothing says nothing of its work.
+func TestBudgetCountsBorrowers(t *testing.T) {
+	t.Parallel()
+	b := newTestBudget(t, 100)
+	first, second := b.join(), b.join()
+	require.Equal(t, 75, fill(first, 75))
+	first.release()
+	require.Zero(t, claim(first, 0))
+	require.False(t, first.borrows)
+	for range 44 {
+		first.release()
+	}
+	require.Equal(t, 25+25, fill(second, 10_000), "its floor, and half of what is lent")
+
+	idle := newTestBudget(t, 10).join()
+	idle.settle(idle.reserve(3), 1)
+	require.False(t, idle.borrows)
+	idle.settle(0, 0)
+	require.False(t, idle.borrows)
 }

@@ -21,8 +21,10 @@ import (
 	receiving "github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -307,7 +309,7 @@ func TestStopEndsTheWaitForACallback(t *testing.T) {
 		f.addAction(t, "work", "", asyncCommand)
 		id := f.Start(t, "work")
 		callback := f.waiting(t, id)
-		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 		rows := f.ended(t, id, time.Minute)
 		require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
 		status, _ := r.post(t, callback, `{"success": true}`)
@@ -324,7 +326,7 @@ func TestCase90(t *testing.T) {
 		stop := f.startAgent(t, agent.Config{Grace: -1})
 		f.addAction(t, "work", "", asyncCommand, retries(5, 1))
 		await := "Await"
-		_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", OnUnknownOutcome: &await})
+		_, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "work", OnUnknownOutcome: &await})
 		require.NoError(t, err)
 		id := f.Start(t, "work")
 		f.until(t, id, time.Minute, func([]executions.Execution) bool { return len(f.endpoint.Requests()) == 1 })

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -26,7 +26,7 @@ func TestLeftoversAreDeleted(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		origin := f.Start(t, "fails")
 		f.ended(t, origin, 10*time.Minute)
-		rerun, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin})
+		rerun, err := executions.On(f.Store).Rerun(t.Context(), executions.RerunRequest{Origin: origin})
 		require.NoError(t, err)
 		// The state that a purge leaves if it is killed after its first statement.
 		_, err = db.ExecContext(t.Context(), "UPDATE jobs_internal.job_executions SET purged_at = SYSUTCDATETIME() WHERE job_execution_id = @p1;", origin.String())

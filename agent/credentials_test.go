@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -188,6 +189,6 @@ func TestSecretsAreReadOnce(t *testing.T) {
 }
 
 // credentialOf sets the credential of a step.
-func credentialOf(name string) func(*controldb.StepSpec) {
-	return func(s *controldb.StepSpec) { s.Credential = &name }
+func credentialOf(name string) func(*model.StepSpec) {
+	return func(s *model.StepSpec) { s.Credential = &name }
 }

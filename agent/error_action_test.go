@@ -9,16 +9,18 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
 // addErrorAction adds an error action to a job with one step.
-func (f *actionFixture) addErrorAction(t *testing.T, job string, options ...func(*controldb.StepSpec)) {
+func (f *actionFixture) addErrorAction(t *testing.T, job string, options ...func(*model.StepSpec)) {
 	t.Helper()
-	spec := controldb.StepSpec{
+	spec := model.StepSpec{
 		JobName: job, StepName: ptr("ErrorAction"), CommandType: ptr("Http"),
 		Command: new(`{"method": "POST", "url": "http://api.example.com:8080/err", "allow_http": true}`),
 		RunWhen: ptr("Failed"),
@@ -26,7 +28,7 @@ func (f *actionFixture) addErrorAction(t *testing.T, job string, options ...func
 	for _, option := range options {
 		option(&spec)
 	}
-	_, err := f.Store.AddJobStep(t.Context(), spec)
+	_, err := catalog.On(f.Store).AddJobStep(t.Context(), spec)
 	require.NoError(t, err)
 }
 

@@ -12,9 +12,11 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -98,7 +100,7 @@ func embedAgent(ctx context.Context) (err error) {
 		stop()
 		err = errors.Join(err, <-ended)
 	}()
-	run, err := store.StartJob(ctx, "create table", uuid.Nil)
+	run, err := executions.On(store).StartJob(ctx, "create table", uuid.Nil)
 	if err != nil {
 		return err
 	}
@@ -126,10 +128,10 @@ func defineJob(ctx context.Context, store *controldb.Store) error {
 	if err != nil {
 		return err
 	}
-	if _, err := store.AddJob(ctx, controldb.JobSpec{Name: "create table"}); err != nil {
+	if _, err := catalog.On(store).AddJob(ctx, model.JobSpec{Name: "create table"}); err != nil {
 		return err
 	}
-	_, err = store.AddJobStep(ctx, controldb.StepSpec{
+	_, err = catalog.On(store).AddJobStep(ctx, model.StepSpec{
 		JobName: "create table", Command: new("CREATE TABLE dbo.orders (id INT PRIMARY KEY);"), TargetGroup: new("shops"),
 	})
 	return err

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -31,7 +32,7 @@ func TestErrorActionNamesTheFailure(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.addAction(t, "call", "", `{"url": "http://api.example.com:8080/main", "allow_http": true}`, retries(1, 1))
 		for _, name := range []string{"on error", "in any case"} {
-			_, err := f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+			_, err := catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 				JobName: "call", StepName: ptr(name), CommandType: ptr("Http"), Command: new(report),
 			})
 			require.NoError(t, err)
@@ -63,14 +64,14 @@ EXECUTE jobs.sp_set_jobstep_options N'call', 3, @run_when = N'Finished', @after 
 func TestErrorActionOnTheTargetsThatFailed(t *testing.T) {
 	actionBubble(t, 2, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{})
-		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+		_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 		require.NoError(t, err)
-		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: "j", Command: new("DECLARE @m NVARCHAR(100) = CONCAT(N'no in ', DB_NAME()); IF DB_NAME() LIKE N'%2' THROW 50000, @m, 1;"),
 			TargetGroup: new(testenv.Group), RetryAttempts: ptr(0),
 		})
 		require.NoError(t, err)
-		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: new(testenv.Group),
 			Command: new(`{"method": "GET", "url": "http://api.example.com:8080/$(database_name)?m=$(error.message)&t=$(error.target)&s=$(error.http_status)", "allow_http": true}`),
 		})
@@ -89,13 +90,13 @@ func TestErrorActionOnTheTargetsThatFailed(t *testing.T) {
 func TestActionOnTheTargetsThatSucceeded(t *testing.T) {
 	actionBubble(t, 3, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{})
-		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+		_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 		require.NoError(t, err)
-		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: "j", Command: new("IF DB_NAME() LIKE N'%2' THROW 50000, N'no', 1;"), TargetGroup: new(testenv.Group), RetryAttempts: ptr(0),
 		})
 		require.NoError(t, err)
-		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: new(testenv.Group),
 			Command:   new(`{"method": "GET", "url": "http://api.example.com:8080/$(database_name)", "allow_http": true}`),
 			OnTargets: ptr("Succeeded"),

@@ -10,9 +10,10 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 )
@@ -38,13 +39,13 @@ func (f *fixture) startAgent(t *testing.T, cfg agent.Config) (stop func()) {
 }
 
 // retries sets how often an attempt is retried, and the first wait in seconds.
-func retries(attempts, seconds int) func(*controldb.StepSpec) {
-	return func(s *controldb.StepSpec) { s.RetryAttempts, s.InitialRetryInterval = &attempts, &seconds }
+func retries(attempts, seconds int) func(*model.StepSpec) {
+	return func(s *model.StepSpec) { s.RetryAttempts, s.InitialRetryInterval = &attempts, &seconds }
 }
 
 // timeout sets the time limit of a step, in seconds.
-func timeout(seconds int) func(*controldb.StepSpec) {
-	return func(s *controldb.StepSpec) { s.Timeout = &seconds }
+func timeout(seconds int) func(*model.StepSpec) {
+	return func(s *model.StepSpec) { s.Timeout = &seconds }
 }
 
 // endTerm ends the latest term.
@@ -56,7 +57,7 @@ EXECUTE jobs_internal.end_term @term_id = @term_id;`
 func (f *fixture) every(t *testing.T, job string, minutes int) {
 	t.Helper()
 	enabled, kind := true, "Minutes"
-	require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{
+	require.NoError(t, catalog.On(f.Store).UpdateJob(t.Context(), model.JobSpec{
 		Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &minutes,
 	}))
 }

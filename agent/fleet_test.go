@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -94,7 +95,7 @@ func TestFleetNoAccountStarvesAnother(t *testing.T) {
 			require.Less(t, took, 5*time.Second, "run %d of the small account", i)
 			t.Logf("a run of 1 s of the small account took %s", took)
 		}
-		require.NoError(t, big.Store.StopJob(t.Context(), run))
+		require.NoError(t, executions.On(big.Store).Stop(t.Context(), run))
 		big.ended(t, run, time.Minute)
 	})
 }
@@ -128,7 +129,7 @@ func TestAgentFollowsTheJobAgent(t *testing.T) {
 			t.Helper()
 			deadline := time.Now().Add(2 * time.Minute)
 			for {
-				n, err := f.Store.LiveAgents(ctx)
+				n, err := fleet.On(f.Store).Live(ctx)
 				require.NoError(t, err)
 				if n == want {
 					return

@@ -10,11 +10,11 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -64,8 +64,8 @@ func TestLeastPrivilege(t *testing.T) {
 		require.NoError(t, err)
 		// The first step creates the output table, the second one appends to it.
 		const who = "SELECT DB_NAME() AS name, USER_NAME() AS who;"
-		f.AddJob(t, "j", []string{who, who}, retries(0, 1), func(s *controldb.StepSpec) {
-			s.Output = &controldb.OutputSpec{
+		f.AddJob(t, "j", []string{who, who}, retries(0, 1), func(s *model.StepSpec) {
+			s.Output = &model.OutputSpec{
 				Type: ptr("SqlDatabase"), Server: &env.ServerName, Database: ptr("results"), Table: ptr("found"),
 			}
 		})
@@ -82,7 +82,7 @@ func TestLeastPrivilege(t *testing.T) {
 		require.Equal(t, 4, n)
 		id := f.Start(t, "endless")
 		<-time.After(5 * time.Second)
-		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 		require.Equal(t, jobs.Canceled, f.ended(t, id, 30*time.Second)[0].Lifecycle)
 
 		// The agent's steps to end a script that does not respond to a cancellation.

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -45,7 +45,7 @@ func TestMembersStandForMore(t *testing.T) {
 		add("some", targets.Member{Kind: targets.TargetGroup, Group: testenv.Group})
 		add("some", targets.Member{Kind: targets.TargetGroup, Group: "gold", Membership: targets.Intersect})
 		add("some", targets.Member{Kind: targets.TargetGroup, Group: "new", Membership: targets.Exclude})
-		f.AddJob(t, "some", []string{"INSERT INTO dbo.a (i) VALUES (1);"}, func(s *controldb.StepSpec) { s.TargetGroup = new("some") })
+		f.AddJob(t, "some", []string{"INSERT INTO dbo.a (i) VALUES (1);"}, func(s *model.StepSpec) { s.TargetGroup = new("some") })
 		counts := func(want ...int) {
 			t.Helper()
 			for i, n := range want {
@@ -95,7 +95,7 @@ func TestTagsOfQueries(t *testing.T) {
 			{Server: f.ServerName, Database: f.Targets[0], Tags: map[string]*string{"tier": new("free"), "owner": new("ann")}},
 		}, false)
 		require.NoError(t, err)
-		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *controldb.StepSpec) { s.TargetGroup = new("tenants") })
+		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *model.StepSpec) { s.TargetGroup = new("tenants") })
 		tags := func() (list []string) {
 			t.Helper()
 			known, err := targetgroups.On(f.Store).KnownTargets(t.Context(), targetgroups.KnownTargetFilter{Top: 10})
@@ -152,7 +152,7 @@ func TestMembersThatCannotBeRead(t *testing.T) {
 		require.NoError(t, err)
 		_, err = targetgroups.On(f.Store).AddMember(t.Context(), "others", targets.Member{Kind: targets.TargetGroup, Group: testenv.Group})
 		require.NoError(t, err)
-		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *controldb.StepSpec) { s.TargetGroup = new("others") })
+		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *model.StepSpec) { s.TargetGroup = new("others") })
 		var text string
 		f.query(t, f.Control, "SELECT OBJECT_DEFINITION(OBJECT_ID(N'jobs_internal.get_members'));", &text)
 		f.exec(t, f.Control, "CREATE OR ALTER PROCEDURE jobs_internal.get_members @task_id BIGINT AS THROW 50000, N'not now', 1;")

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -21,7 +21,7 @@ import (
 func TestTwoAgentsShareALimit(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 12)
-		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "*", Max: 3}))
+		require.NoError(t, settings.On(f.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "*", Max: 3}))
 		f.AddJob(t, "wide", []string{"WAITFOR DELAY '00:00:10';"})
 		_, err := targetgroups.On(f.Store).Add(t.Context(), "one")
 		require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 		require.NoError(t, err)
 		_, err = targetgroups.On(f.Store).AddMember(t.Context(), "one", list[0])
 		require.NoError(t, err)
-		f.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = new("one") })
+		f.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *model.StepSpec) { s.TargetGroup = new("one") })
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
 

@@ -30,6 +30,7 @@ const (
 	keyDueAt       = "due_at"
 	keyOldDueAt    = "old_due_at"
 	keySchedule    = "schedule_name"
+	keyScheduleID  = "schedule_id"
 	keySecret      = "secret_name"
 	keyState       = "state"
 	keyEngine      = "engine"

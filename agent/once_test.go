@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -21,22 +23,22 @@ import (
 func TestAnswerLostAfterCommit(t *testing.T) {
 	fail, retry, yes := "Fail", "Retry", true
 	for name, c := range map[string]struct {
-		options   controldb.StepSpec
+		options   model.StepSpec
 		lifecycle jobs.Lifecycle
 		attempts  int
 		effects   int
 		message   string
 	}{
 		"Retried": {
-			options: controldb.StepSpec{OnUnknownOutcome: &retry}, lifecycle: jobs.Succeeded, attempts: 2, effects: 2,
+			options: model.StepSpec{OnUnknownOutcome: &retry}, lifecycle: jobs.Succeeded, attempts: 2, effects: 2,
 			message: "succeeded",
 		},
 		"Failed": {
-			options: controldb.StepSpec{OnUnknownOutcome: &fail}, lifecycle: jobs.Failed, attempts: 1, effects: 1,
+			options: model.StepSpec{OnUnknownOutcome: &fail}, lifecycle: jobs.Failed, attempts: 1, effects: 1,
 			message: "is unknown, and the step is not retried after that (on_unknown_outcome is Fail)",
 		},
 		"AtMostOnce": {
-			options: controldb.StepSpec{AtMostOnce: &yes}, lifecycle: jobs.Succeeded, attempts: 2, effects: 1,
+			options: model.StepSpec{AtMostOnce: &yes}, lifecycle: jobs.Succeeded, attempts: 2, effects: 1,
 			message: "An earlier attempt had run the script and committed: it was not run again.",
 		},
 	} {
@@ -57,7 +59,7 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 				require.NoError(t, err)
 				f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(3, 1))
 				c.options.JobName = "j"
-				_, err = f.Store.UpdateJobStep(t.Context(), c.options)
+				_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), c.options)
 				require.NoError(t, err)
 				f.startAgent(t, agent.Config{})
 				rows := f.ended(t, f.Start(t, "j"), time.Minute)
@@ -90,13 +92,13 @@ func TestRerunRecognizesCommittedScripts(t *testing.T) {
 		require.NoError(t, err)
 		f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(0, 1))
 		yes := true
-		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
+		_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", AtMostOnce: &yes})
 		require.NoError(t, err)
 		f.startAgent(t, agent.Config{})
 		origin := f.Start(t, "j")
 		require.Equal(t, jobs.Failed, f.ended(t, origin, time.Minute)[0].Lifecycle)
 
-		id, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin, Only: "Unknown"})
+		id, err := executions.On(f.Store).Rerun(t.Context(), executions.RerunRequest{Origin: origin, Only: "Unknown"})
 		require.NoError(t, err)
 		rows := f.ended(t, id, time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
@@ -136,7 +138,7 @@ SELECT part FROM dbo.effects;
 GO
 INSERT INTO dbo.effects (part) VALUES (2);`}, retries(1, 1))
 			yes := true
-			_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
+			_, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", AtMostOnce: &yes})
 			require.NoError(t, err)
 			armed.Store(true)
 			f.startAgent(t, agent.Config{MaxConcurrentTargets: 1})

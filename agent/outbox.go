@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -41,6 +42,11 @@ type report struct {
 // A delivery may fail after the control database has committed it. Then unanswered stays true until
 // a later delivery is answered; the batch stays in the outbox and is delivered again, and the
 // control database refuses the outcomes that it has already.
+//
+// A report that the control database cannot store must not hold up the others: a constraint or a
+// trigger refuses it, or the call takes too long. Therefore a batch that failed is delivered again
+// in halves, and a report that fails alone is replaced by one without details (replace), or waits
+// behind the others.
 type outbox struct {
 	store  *controldb.Store
 	termID controldb.TermID
@@ -57,6 +63,9 @@ type outbox struct {
 	ready chan struct{}
 	// delivering holds a value while a delivery is under way or paused. Size 1.
 	delivering chan struct{}
+	// perCall is the largest number of reports in the next delivery: half as many after a delivery
+	// that failed, and twice as many after one that succeeded. Only deliver uses it.
+	perCall int
 
 	mu         sync.Mutex
 	waiting    []report // oldest first
@@ -72,6 +81,7 @@ func newOutbox(
 		store: store, termID: termID, termCtx: termCtx, queue: queue, registry: registry, crowd: others, cfg: cfg, log: log,
 		ready:      make(chan struct{}, 1),
 		delivering: make(chan struct{}, 1),
+		perCall:    pacing.OutcomesPerCall,
 	}
 }
 
@@ -209,7 +219,7 @@ func (o *outbox) flush(ctx context.Context) error {
 }
 
 // deliver hands one batch of reports to the control database, and returns whether more wait. After
-// an error the reports of the batch that were not acknowledged keep their place in the outbox.
+// an error the reports of the batch that were not acknowledged stay in the outbox.
 func (o *outbox) deliver(ctx context.Context) (more bool, err error) {
 	resume, err := o.pause(ctx)
 	if err != nil {
@@ -220,7 +230,20 @@ func (o *outbox) deliver(ctx context.Context) (more bool, err error) {
 	if len(batch) == 0 {
 		return false, nil
 	}
+	if err := o.send(ctx, batch); err != nil {
+		o.perCall = max(1, len(batch)/2)
+		if len(batch) > 1 || !o.replace(ctx, batch[0], err) {
+			return true, err
+		}
+	}
+	o.perCall = min(2*o.perCall, pacing.OutcomesPerCall)
+	more = o.end()
+	o.queue.delivered()
+	return more, nil
+}
 
+// send hands reports to the control database, and removes those that it has accepted or refused.
+func (o *outbox) send(ctx context.Context, batch []report) error {
 	var resolutions, attempts []report
 	var outcomes []controldb.Outcome
 	for _, r := range batch {
@@ -234,7 +257,7 @@ func (o *outbox) deliver(ctx context.Context) (more bool, err error) {
 	if len(outcomes) > 0 {
 		refusals, err := o.store.CompleteTasks(ctx, o.termID, outcomes)
 		if err != nil {
-			return true, err
+			return err
 		}
 		for _, r := range refusals {
 			o.log.Warn("outcome refused", zap.Int64(keyTaskID, int64(r.Task)), zap.String(keyCause, r.Reason))
@@ -243,25 +266,76 @@ func (o *outbox) deliver(ctx context.Context) (more bool, err error) {
 	}
 	for _, r := range resolutions {
 		if err := o.store.CompleteResolution(ctx, o.termID, r.task, *r.resolution); err != nil {
-			return true, err
+			return err
 		}
 		o.remove([]report{r})
 	}
-	more = o.end()
-	o.queue.delivered()
-	return more, nil
+	return nil
+}
+
+// replace handles a report that failed alone with err. If the control database refuses its data,
+// replace sends the report again without its details: the run would otherwise never end. It returns
+// whether the control database accepted that. If not, the report stays as it is, behind all others.
+func (o *outbox) replace(ctx context.Context, r report, err error) bool {
+	if !refusesData(err) {
+		return false
+	}
+	if o.send(ctx, []report{r.withoutDetails(dberror.NumberOf(err))}) != nil {
+		o.postpone(r)
+		return false
+	}
+	o.log.Error("the control database refused a report, and has accepted it without its details",
+		zap.Int64(keyTaskID, int64(r.task)), zap.Error(err))
+	return true
+}
+
+// withoutDetails returns the report without anything that a target has said. A list of targets
+// becomes a failure of the resolution, which the step's retry policy handles. number is the error
+// with which the control database refused the report.
+func (r report) withoutDetails(number int32) report {
+	const text = "The control database could not store %s (error %d). See the agent's log."
+	plain := report{task: r.task, endedAt: r.endedAt, phases: r.phases}
+	if n := r.resolution; n != nil {
+		plain.resolution = &controldb.Resolution{
+			Attempt: n.Attempt, Claim: n.Claim, Elapsed: n.Elapsed, Unreached: n.Unreached,
+			Failure: fmt.Sprintf(text, "the answer", number),
+		}
+		return plain
+	}
+	n := r.outcome
+	plain.outcome = controldb.Outcome{
+		Task: n.Task, Attempt: n.Attempt, Claim: n.Claim, Outcome: n.Outcome, Message: fmt.Sprintf(text, "the messages of this attempt", number),
+		Unsent: n.Unsent, Unreached: n.Unreached, Unknown: n.Unknown, NoRetry: n.NoRetry, RetryAfter: n.RetryAfter,
+		Error: targets.ErrorDetail{Class: n.Error.Class}, Elapsed: n.Elapsed,
+	}
+	return plain
 }
 
 // begin starts a delivery and returns its batch, which is empty if no report waits.
 func (o *outbox) begin() []report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	batch := o.waiting[:min(len(o.waiting), pacing.OutcomesPerCall)]
-	if len(batch) > 0 {
+	n := 0
+	for size := 0; n < min(len(o.waiting), o.perCall); n++ {
+		if size += o.waiting[n].size(); size > pacing.OutcomeBytesPerCall && n > 0 {
+			break
+		}
+	}
+	if n > 0 {
 		o.deliveries++
 		o.unanswered = true
 	}
-	return batch
+	return o.waiting[:n]
+}
+
+// size returns the bytes of a report's texts. The targets of a resolution are not counted: each
+// resolution is a call of its own, or several.
+func (r report) size() int {
+	n := len(r.outcome.Message)
+	for _, m := range r.outcome.Messages {
+		n += len(m.Text)
+	}
+	return n
 }
 
 // end records that all calls of a delivery were answered, and returns whether more reports wait.
@@ -270,6 +344,14 @@ func (o *outbox) end() (more bool) {
 	defer o.mu.Unlock()
 	o.unanswered = false
 	return len(o.waiting) > 0
+}
+
+// postpone moves a report behind all others.
+func (o *outbox) postpone(r report) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.IndexFunc(o.waiting, func(w report) bool { return w.task == r.task })
+	o.waiting = append(slices.Delete(slices.Clone(o.waiting), i, i+1), r)
 }
 
 // remove deletes reports that the control database has accepted or refused, and their tasks.

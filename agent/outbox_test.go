@@ -2,12 +2,17 @@ package agent
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // TestOutboxReturnsWhyItsTermEnded: a term that ends during a delivery ends the outbox. The outbox
@@ -26,4 +31,138 @@ func TestOutboxReturnsWhyItsTermEnded(t *testing.T) {
 	o.ready <- struct{}{}
 	cancelTerm(ErrTermLost)
 	require.ErrorIs(t, o.run(t.Context()), ErrTermLost)
+}
+
+// TestOutboxBoundsTheTextsOfADelivery: a delivery has one report at least, and else as many as the
+// bound of texts allows.
+func TestOutboxBoundsTheTextsOfADelivery(t *testing.T) {
+	t.Parallel()
+	cfg, err := Config{MaxConcurrentTargets: 1}.withDefaults()
+	require.NoError(t, err)
+	o := newOutbox(nil, controldb.TermID{}, t.Context(), newQueue(cfg, nil), newRegistry(t.Context()), &crowd{}, cfg, zap.NewNop())
+	for _, size := range []int{pacing.OutcomeBytesPerCall + 1, pacing.OutcomeBytesPerCall / 2, pacing.OutcomeBytesPerCall / 2, 1} {
+		o.add(report{task: controldb.TaskID(size), outcome: controldb.Outcome{
+			Message: "!", Messages: []targets.Message{{Text: strings.Repeat("x", size-1)}},
+		}})
+	}
+	for _, want := range []int{1, 2, 1} {
+		batch := o.begin()
+		require.Len(t, batch, want)
+		o.waiting = o.waiting[want:]
+	}
+	require.Empty(t, o.begin())
+}
+
+// The digests may be compared only if no delivery has begun between two marks, none is under way,
+// and the last one was answered.
+func TestOutboxMarksDeliveries(t *testing.T) {
+	t.Parallel()
+	o := newTestCommunicator(t, Config{MaxConcurrentTargets: 1}).outbox
+	begun, quiet := o.mark()
+	require.True(t, quiet)
+	require.Empty(t, o.begin())
+	same, quiet := o.mark()
+	require.Equal(t, begun, same, "an outbox without a report delivers nothing")
+	require.True(t, quiet)
+
+	resume, err := o.pause(t.Context())
+	require.NoError(t, err)
+	_, quiet = o.mark()
+	require.False(t, quiet)
+	resume()
+	o.add(report{task: 1})
+	require.Len(t, o.begin(), 1)
+	next, quiet := o.mark()
+	require.Equal(t, begun+1, next)
+	require.False(t, quiet, "it has no answer yet")
+	require.False(t, o.answered())
+	require.True(t, o.end(), "the report was not acknowledged")
+	o.remove([]report{{task: 1}})
+	require.False(t, o.end())
+	_, quiet = o.mark()
+	require.True(t, quiet)
+	require.True(t, o.answered())
+}
+
+// A delivery that is under way makes a pass wait only as long as its context lasts.
+func TestOutboxPauseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newTestCommunicator(t, Config{MaxConcurrentTargets: 1}).outbox
+		resume, err := o.pause(t.Context())
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = o.pause(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		resume()
+		resume, err = o.pause(t.Context())
+		require.NoError(t, err)
+		resume()
+	})
+}
+
+// A delivery waits for more outcomes for the active poll interval at most, and not at all for a
+// resolution, for three quarters of the workers, or when no task is left.
+func TestOutboxGathers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tasks, reports int // the first ones are reported
+		running        int // of the others
+		resolution     bool
+		waits          bool
+	}{
+		"Few":        {tasks: 8, reports: 5, waits: true},
+		"HalfTaken":  {tasks: 8, reports: 2, running: 3, waits: true},
+		"Most":       {tasks: 8, reports: 6},
+		"Resolution": {tasks: 8, reports: 2, resolution: true},
+		"Last":       {tasks: 2, reports: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newTestCommunicator(t, Config{MaxConcurrentTargets: 8, PollActive: 50 * time.Millisecond, PollIdle: time.Second})
+				c.accept(tasks(1, tc.tasks), time.Now(), 9) // there is no more work
+				for i := range tc.reports {
+					r := report{task: controldb.TaskID(i + 1)}
+					if tc.resolution && i == 0 {
+						r.resolution = &controldb.Resolution{}
+					}
+					c.done(takeOne(c), r)
+				}
+				for range tc.running {
+					takeOne(c)
+				}
+				started := time.Now()
+				require.True(t, c.outbox.gather(t.Context()))
+				want := time.Duration(0)
+				if tc.waits {
+					want = 50 * time.Millisecond
+				}
+				require.Equal(t, want, time.Since(started))
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCommunicator(t, Config{MaxConcurrentTargets: 8, PollActive: 50 * time.Millisecond, PollIdle: time.Second})
+		c.accept(tasks(1, 8), time.Now(), 9)
+		started := time.Now()
+		time.AfterFunc(20*time.Millisecond, func() {
+			for id := 1; id <= 6; id++ {
+				c.done(takeOne(c), report{task: controldb.TaskID(id)})
+			}
+		})
+		require.True(t, c.outbox.gather(t.Context()))
+		require.Equal(t, 20*time.Millisecond, time.Since(started))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCommunicator(t, Config{MaxConcurrentTargets: 8})
+		c.accept(tasks(1, 8), time.Now(), 9)
+		c.done(takeOne(c), report{task: 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		started := time.Now()
+		require.False(t, c.outbox.gather(ctx))
+		require.Zero(t, time.Since(started))
+	})
 }

@@ -9,9 +9,11 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -26,16 +28,16 @@ func TestParametersReachScripts(t *testing.T) {
 			"INSERT INTO dbo.t VALUES (N'$(param.name)', $(param.limits.n)), (@name, @n);\nIF OBJECT_ID(N'dbo.ready') IS NULL THROW 50001, N'not ready', 1;",
 		}, retries(0, 1))
 		on := true
-		_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "tenants", StepID: ptr(2), BindParameters: &on, AtMostOnce: &on})
+		_, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "tenants", StepID: ptr(2), BindParameters: &on, AtMostOnce: &on})
 		require.NoError(t, err)
 
-		id, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, `{"name": "it's", "n": 7, "limits": {"n": -3}}`)
+		id, err := executions.On(f.Store).StartJobWith(t.Context(), "tenants", uuid.Nil, `{"name": "it's", "n": 7, "limits": {"n": -3}}`)
 		require.NoError(t, err)
 		require.Equal(t, jobs.Failed, f.ended(t, id, time.Minute)[0].Lifecycle)
 		for _, db := range []string{"db1", "db2"} {
 			f.exec(t, db, "CREATE TABLE dbo.ready (i INT);")
 		}
-		again, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: id})
+		again, err := executions.On(f.Store).Rerun(t.Context(), executions.RerunRequest{Origin: id})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Succeeded, f.ended(t, again, time.Minute)[0].Lifecycle)
 		var rows string
@@ -68,17 +70,17 @@ func TestDeclaredParametersReachScripts(t *testing.T) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "tenants", []string{"CREATE TABLE dbo.t (tenant NVARCHAR(100), n BIGINT, mode NVARCHAR(10));\nINSERT INTO dbo.t VALUES (N'$(param.tenant)', $(param.days), N'$(param.mode)');"}, retries(0, 1))
-		require.NoError(t, f.Store.SetJobParameters(t.Context(), "tenants", `[{"name": "tenant", "required": true},
+		require.NoError(t, catalog.On(f.Store).SetJobParameters(t.Context(), "tenants", `[{"name": "tenant", "required": true},
 {"name": "days", "type": "integer", "default": 7}, {"name": "mode", "choices": ["fast", "full"], "default": "full"}]`, nil))
 		for given, number := range map[string]int32{"": 50159, `{"days": 1}`: 50159, `{"tenant": "a", "days": "x"}`: 50069, `{"tenant": "a", "mode": "slow"}`: 50069, `{"tenant": "a", "other": 1}`: 50160} {
-			_, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, given)
+			_, err := executions.On(f.Store).StartJobWith(t.Context(), "tenants", uuid.Nil, given)
 			require.Equal(t, number, dberror.NumberOf(err), "%s: %v", given, err)
 		}
 		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "tenants"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Empty(t, runs)
 
-		id, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, `{"tenant": "it's", "mode": "fast"}`)
+		id, err := executions.On(f.Store).StartJobWith(t.Context(), "tenants", uuid.Nil, `{"tenant": "it's", "mode": "fast"}`)
 		require.NoError(t, err)
 		require.Equal(t, jobs.Succeeded, f.ended(t, id, time.Minute)[0].Lifecycle)
 		for _, db := range []string{"db1", "db2"} {

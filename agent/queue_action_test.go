@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/importer"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/queue"
@@ -44,7 +45,7 @@ func (f *actionFixture) withQueues(t *testing.T) func(*agent.Actions) {
 }
 
 // storageStep makes a step one that puts messages on a Storage queue.
-func storageStep(s *controldb.StepSpec) { s.CommandType = ptr(string(action.TypeStorageQueue)) }
+func storageStep(s *model.StepSpec) { s.CommandType = ptr(string(action.TypeStorageQueue)) }
 
 // textOf returns the text in the body of a put-message request.
 func textOf(t *testing.T, body string) string {
@@ -169,7 +170,7 @@ func TestStorageMessageIsRetried(t *testing.T) {
 		f.startAgent(t, agent.Config{}, f.withQueues(t))
 		for _, name := range []string{"jobs", "refusing"} {
 			f.addAction(t, name, "", `{"account": "http://store.example.com/account", "queue": "`+name+`", "message": {"n": 1}, "key_property": "key",
-				"sas_token": "$(secret.sas)", "allow_http": true}`, storageStep, retries(5, 1), func(s *controldb.StepSpec) {
+				"sas_token": "$(secret.sas)", "allow_http": true}`, storageStep, retries(5, 1), func(s *model.StepSpec) {
 				s.MaximumRetryInterval = ptr(60)
 			})
 		}

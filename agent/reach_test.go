@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -34,8 +34,8 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 			Kind: targets.SQLServer, Server: env.ServerName, RefreshCredential: "unknown to the agent",
 		})
 		f.exec(t, f.Control, "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
-		on := func(name string) func(*controldb.StepSpec) {
-			return func(s *controldb.StepSpec) { s.TargetGroup = new(name) }
+		on := func(name string) func(*model.StepSpec) {
+			return func(s *model.StepSpec) { s.TargetGroup = new(name) }
 		}
 		f.AddJob(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
 		f.AddJob(t, "wrong", []string{"SELECT 1 / 0;"}, retries(0, 1), on("here"))

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -61,7 +62,7 @@ func TestReleases(t *testing.T) {
 		f.until(t, long, time.Minute, func(rows []executions.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
 		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol+1, controldb.AgentProtocol+2))
 		f.until(t, long, time.Minute, func(rows []executions.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
-		list, err := f.Store.Agents(t.Context())
+		list, err := fleet.On(f.Store).List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.False(t, list[0].Live)
@@ -201,7 +202,7 @@ func TestMigrateUnderAgent(t *testing.T) {
 		f.until(t, long, time.Minute, func(rows []executions.Execution) bool {
 			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
 		})
-		before, err := f.Store.Agents(t.Context())
+		before, err := fleet.On(f.Store).List(t.Context())
 		require.NoError(t, err)
 		short := f.Start(t, "short")
 		_, err = db.ExecContext(t.Context(), `UPDATE c SET c.sha256 = REPLICATE('0', 64) FROM jobs_internal.code_objects AS c;`)
@@ -224,7 +225,7 @@ func TestMigrateUnderAgent(t *testing.T) {
 		rows := f.ended(t, long, 2*time.Minute)
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
 		require.Equal(t, 1, rows[len(rows)-1].Attempts)
-		after, err := f.Store.Agents(t.Context())
+		after, err := fleet.On(f.Store).List(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, before[0].Term, after[0].Term, "the agent has kept its term")
 	})

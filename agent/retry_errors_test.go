@@ -11,24 +11,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
 // transientOnly restricts the retries of a step to transient errors.
-func transientOnly(s *controldb.StepSpec) { s.RetryErrors = ptr("Transient") }
+func transientOnly(s *model.StepSpec) { s.RetryErrors = ptr("Transient") }
 
 // The class of an error decides whether another attempt follows: errors of a real script, a lock
 // that another session holds, and a connection that breaks before the script is sent.
 func TestRetriesByClassOfError(t *testing.T) {
-	all := func(*controldb.StepSpec) {}
+	all := func(*model.StepSpec) {}
 	const broken = "SELECT 1 / 0;"
 	for name, c := range map[string]struct {
 		script    string
-		step      func(*controldb.StepSpec)
+		step      func(*model.StepSpec)
 		refuses   bool // the first connections of attempts break
 		lifecycle jobs.Lifecycle
 		attempts  int

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -122,14 +123,14 @@ func TestRollOutIsAborted(t *testing.T) {
 		t.Run(running, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
-				f.AddJob(t, "j", []string{`WAITFOR DELAY '00:01:00';`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+				f.AddJob(t, "j", []string{`WAITFOR DELAY '00:01:00';`}, func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 				f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', @p1`,
 					`{"waves": [{"name": "all", "targets": "rest", "parallelism": 1}], "running_targets": "`+running+`"}`)
 				f.startAgent(t, slowPolling)
 				id := f.Start(t, "j")
 				f.rolledOut(t, id, "Running")
 				<-time.After(10 * time.Second)
-				require.NoError(t, f.Store.StopJob(t.Context(), id))
+				require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 				f.rolledOut(t, id, "Aborted")
 				f.ended(t, id, time.Minute)
 				var state string
@@ -147,7 +148,7 @@ func TestRollOutIsChecked(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
-		f.AddJob(t, "j", []string{`CREATE TABLE dbo.orders (note INT);`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		f.AddJob(t, "j", []string{`CREATE TABLE dbo.orders (note INT);`}, func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		plan := func(preflight string) {
 			f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', @p1`,
 				`{"waves": [{"name": "canary", "targets": 1}, {"name": "rest", "targets": "rest"}], `+preflight+`}`)
@@ -188,7 +189,7 @@ func TestRollOutWaitsForItsWindow(t *testing.T) {
 		f.exec(t, f.Control, `EXECUTE jobs.sp_add_calendar N'nights', @p1`,
 			`{"startTime": "`+day.Format(time.DateOnly)+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=30;COUNT=2", "duration": "PT10M"}`)
 		until := func(minute int) { <-time.After(time.Until(day.Add(time.Duration(minute) * time.Minute))) }
-		f.AddJob(t, "j", []string{`WAITFOR DELAY '00:06:00';`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		f.AddJob(t, "j", []string{`WAITFOR DELAY '00:06:00';`}, func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', N'{"waves": [{"name": "first", "targets": 3, "parallelism": 1, "window": "nights"},
 {"name": "rest", "targets": "rest", "window": "nights"}]}'`)
 		stop := f.startAgent(t, slowPolling)
@@ -252,7 +253,7 @@ func TestRollOutIsProbed(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
-		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		once := func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
 		for _, name := range f.Targets {
 			f.exec(t, name, `CREATE TABLE dbo.probes (n INT NOT NULL); CREATE TABLE dbo.sick (n INT NOT NULL);`)
 		}
@@ -293,7 +294,7 @@ func TestProbesAreComparedWithBefore(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
-		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		once := func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
 		for i, name := range f.Targets {
 			f.exec(t, name, `CREATE TABLE dbo.orders (n INT NOT NULL);`)
 			for range 10 * (i + 1) {

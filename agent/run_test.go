@@ -9,8 +9,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -127,7 +129,7 @@ func TestStopRequestEndsRunningScripts(t *testing.T) {
 			}
 			return running >= 4
 		})
-		require.NoError(t, f.Store.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 		asked := time.Now()
 		rows := f.ended(t, id, time.Minute)
 		require.Less(t, time.Since(asked), 2*time.Second)
@@ -207,7 +209,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})
 		f.every(t, "every quarter", 15)
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: "one time", Enabled: ptr(true)}))
+		require.NoError(t, catalog.On(f.Store).UpdateJob(t.Context(), model.JobSpec{Name: "one time", Enabled: ptr(true)}))
 		f.startAgent(t, slowPolling)
 		<-time.After(time.Hour + time.Minute) // virtual time; TestDays of testenv/sim checks the grids of days
 
@@ -223,9 +225,49 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		runs, err = executions.On(f.Store).List(t.Context(), executions.Query{JobName: "one time"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1)
-		once, err := f.Store.Jobs(t.Context(), "one time")
+		once, err := catalog.On(f.Store).Jobs(t.Context(), "one time")
 		require.NoError(t, err)
 		require.False(t, once[0].Enabled, "Once fires one time, then enabled returns to 0 (decision 12)")
 		f.CheckInvariants(t, f.Control, false)
+	})
+}
+
+// A report that the control database refuses must not hold up the others: here a constraint, as an
+// older schema has for kinds of messages, refuses the messages of one target. Its run ends without
+// them, and the other targets of the batch keep theirs.
+func TestReportThatCannotBeStoredHoldsUpNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 8)
+		f.exec(t, f.Control, "ALTER TABLE jobs_internal.task_messages ADD CONSTRAINT CK_test CHECK (message <> N'from db3');")
+		f.startAgent(t, agent.Config{})
+		f.AddJob(t, "print", []string{"PRINT CONCAT(N'from ', DB_NAME());"})
+		rows := f.ended(t, f.Start(t, "print"), time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+		for _, l := range lifecycles(rows, 1) {
+			require.Equal(t, jobs.Succeeded, l)
+		}
+		var kept, attempts int
+		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.task_messages AS m WHERE m.message LIKE N'from db_';", &kept)
+		require.Equal(t, 7, kept)
+		for _, e := range rows {
+			if e.Database == "db3" {
+				require.Contains(t, e.LastMessage, "could not store the messages of this attempt (error 547)")
+				attempts = e.Attempts
+			}
+		}
+		require.Equal(t, 1, attempts)
+	})
+}
+
+// A list of targets that cannot be stored fails its step, and no other.
+func TestResolutionThatCannotBeStoredHoldsUpNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 2)
+		f.exec(t, f.Control, "ALTER TABLE jobs_internal.target_executions ADD CONSTRAINT CK_test CHECK (database_name <> N'db2');")
+		f.startAgent(t, agent.Config{})
+		f.AddJob(t, "two", []string{"SELECT 1;"}, retries(0, 1))
+		rows := f.ended(t, f.Start(t, "two"), time.Minute)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Contains(t, rows[1].LastMessage, "could not store the answer (error 547)")
 	})
 }

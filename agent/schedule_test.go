@@ -12,8 +12,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -290,7 +292,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 
 		// Many instants start at once. An instant that has a run already does not get a second one.
 		quick := "SELECT 1;"
-		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: &quick})
+		_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", StepID: ptr(1), Command: &quick})
 		require.NoError(t, err)
 		_, err = timetable.On(f.Store).Backfill(t.Context(), timetable.BackfillRequest{
 			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",
@@ -619,5 +621,26 @@ WHERE a.n < @p1 AND j.name = N'j';`, number/1000)
 			require.Equal(t, "01:00:00", text)
 		}
 		require.Empty(t, f.skips(t, "j"))
+	})
+}
+
+// Schedules that the control database refuses to validate or to fire hold up no others.
+func TestScheduleThatCannotBeStoredHoldsUpNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 0)
+		f.exec(t, f.Control, `ALTER TABLE jobs_internal.schedules ADD
+CONSTRAINT CK_validation CHECK (NOT (spec = N'*/3 * * * *' AND validated_at IS NOT NULL)),
+CONSTRAINT CK_firing CHECK (NOT (spec = N'*/2 * * * *' AND last_due_at IS NOT NULL));`)
+		<-time.After(10 * time.Second) // no instant is due at once
+		for minutes := range 5 {
+			job := fmt.Sprintf("every %d", minutes+1)
+			f.AddJob(t, job, []string{"SELECT 1;"})
+			f.schedule(t, job, "cron5", fmt.Sprintf("*/%d * * * *", minutes+1))
+		}
+		f.startAgent(t, slowPolling)
+		<-time.After(5*time.Minute + 10*time.Second)
+		for job, want := range map[string]int{"every 1": 5, "every 2": 0, "every 3": 0, "every 4": 1, "every 5": 1} {
+			require.Len(t, f.runs(t, job), want, job)
+		}
 	})
 }

@@ -48,6 +48,8 @@ type scheduler struct {
 	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
 	// schedules of these kinds again.
 	unknownKinds []string
+	// refused are the schedules of which a validation or a firing was refused.
+	refused map[controldb.ScheduleID]bool
 	// statusAt is the time of the next check for schedules that are due and do not fire; unfired is
 	// true after they were logged.
 	statusAt time.Time
@@ -59,7 +61,8 @@ func newScheduler(
 ) *scheduler {
 	return &scheduler{
 		store: store, term: term, crowd: crowd, wakeController: wakeController, cfg: cfg,
-		log: log.With(zap.String(keyService, "scheduler")),
+		refused: map[controldb.ScheduleID]bool{},
+		log:     log.With(zap.String(keyService, "scheduler")),
 	}
 }
 
@@ -204,7 +207,11 @@ func (s *scheduler) validate(
 		}
 		validations = append(validations, validation)
 	}
-	recorded, err := s.store.RecordValidations(ctx, s.term.ID, validations)
+	recorded, err := storeApart(ctx, validations,
+		func(ctx context.Context, some []controldb.Validation) ([]controldb.RecordedValidation, error) {
+			return s.store.RecordValidations(ctx, s.term.ID, some)
+		},
+		func(v controldb.Validation, err error) { s.refuse(v.Schedule, err) })
 	if err != nil {
 		return false, err
 	}
@@ -239,16 +246,24 @@ func (s *scheduler) fire(
 	if len(d.firings) == 0 {
 		return d.more, nil
 	}
-	fired, err := s.store.FireSchedules(ctx, s.term.ID, d.firings)
+	locked := 0 // schedules that stay due, but need not be retried at once
+	fired, err := storeApart(ctx, d.firings,
+		func(ctx context.Context, some []controldb.Firing) ([]controldb.FiredExecution, error) {
+			return s.store.FireSchedules(ctx, s.term.ID, some)
+		},
+		func(f controldb.Firing, err error) {
+			s.refuse(f.Schedule, err)
+			delete(d.dueAgain, f.Schedule)
+			locked++
+		})
 	if err != nil {
 		return false, err
 	}
-	locked := 0
 	for _, f := range fired {
 		s.cfg.Metrics.InstantHandled(f.Result)
 		switch f.Result {
 		case controldb.FiredStale: // another agent has handled it
-		case controldb.FiredLocked: // the schedule stays due, but need not be retried at once
+		case controldb.FiredLocked:
 			delete(d.dueAgain, f.Schedule)
 			locked++
 			s.log.Debug("schedule skipped: another transaction has locked it",
@@ -349,6 +364,17 @@ func (s *scheduler) decideBackfills(d *decisions, due controldb.DueSchedules, ca
 		}
 		d.add(f, !f.NextDueAt.IsZero())
 	}
+}
+
+// refuse logs that the control database refuses a validation or a firing of a schedule, once for
+// each schedule. The schedule waits for validation, or stays due, and every round tries again.
+func (s *scheduler) refuse(id controldb.ScheduleID, err error) {
+	if s.refused[id] {
+		return
+	}
+	s.refused[id] = true
+	s.log.Error("the control database refuses the validation or the firing of a schedule; other schedules go on",
+		zap.Int64(keyScheduleID, int64(id)), zap.Error(err))
 }
 
 // logFired logs an instant that was handled.

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -53,7 +53,7 @@ func TestTagMembersAreDatabases(t *testing.T) {
 			_, err = targetgroups.On(f.Store).AddMember(t.Context(), "gold", m)
 			require.NoError(t, err)
 		}
-		f.AddJob(t, "some", []string{"INSERT INTO dbo.a (i) VALUES (1);"}, func(s *controldb.StepSpec) { s.TargetGroup = new("gold") })
+		f.AddJob(t, "some", []string{"INSERT INTO dbo.a (i) VALUES (1);"}, func(s *model.StepSpec) { s.TargetGroup = new("gold") })
 		rows := f.ended(t, f.Start(t, "some"), time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Len(t, rows, 1+1+2)

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -42,7 +42,7 @@ func TestRunWaitsForTheWindowsOfItsTargets(t *testing.T) {
 BEGIN
     WAITFOR DELAY '00:13:00';
     THROW 50001, N'too late', 1;
-END;`}, func(s *controldb.StepSpec) {
+END;`}, func(s *model.StepSpec) {
 			s.RetryAttempts, s.InitialRetryInterval, s.Timeout = ptr(1), ptr(1), ptr(3600)
 		})
 		stop := f.startAgent(t, slowPolling)

@@ -82,7 +82,6 @@ func (h *taskHost) run(ctx context.Context, ready func()) error {
 			h.log.Warn("grace period over, canceling running tasks")
 		case <-h.skipGrace:
 			h.log.Warn("grace period skipped, canceling running tasks")
-		case <-h.comm.registry.termCtx.Done():
 		}
 	}
 	h.comm.registry.cancelAll(ErrStopping)

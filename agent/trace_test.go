@@ -17,7 +17,6 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
@@ -72,7 +71,7 @@ END;`, "SELECT 1;"}, retries(5, 1))
 		stop := f.traced(t, receiver, agent.Config{})
 		parent := "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 		ctx := caller.With(t.Context(), caller.Caller{Door: caller.DoorCLI, CorrelationID: uuid.New(), TraceParent: parent})
-		id, err := f.Store.StartJob(ctx, "traced <job>", uuid.Nil)
+		id, err := executions.On(f.Store).StartJob(ctx, "traced <job>", uuid.Nil)
 		require.NoError(t, err)
 		f.ended(t, id, 30*time.Second)
 		wait(t, receiver, id)
@@ -162,7 +161,7 @@ THROW 50001, N'x', 1;`}, retries(1, 1))
 		stop := f.traced(t, receiver, agent.Config{})
 		f.ended(t, id, 30*time.Second)
 		wait(t, receiver, id)
-		again, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: id})
+		again, err := executions.On(f.Store).Rerun(t.Context(), executions.RerunRequest{Origin: id})
 		require.NoError(t, err)
 		f.ended(t, again, 30*time.Second)
 		wait(t, receiver, again)

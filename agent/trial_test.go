@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -27,9 +28,9 @@ func TestTrialRun(t *testing.T) {
 		once := true
 		f.AddJob(t, "j", []string{
 			"INSERT INTO dbo.effects VALUES ($(step_id));", "INSERT INTO dbo.effects VALUES (2);\nGO\nTHROW 50123, 'no', 1;",
-		}, retries(3, 1), func(s *controldb.StepSpec) { s.AtMostOnce = &once })
+		}, retries(3, 1), func(s *model.StepSpec) { s.AtMostOnce = &once })
 		f.startAgent(t, agent.Config{})
-		run, err := f.Store.Start(t.Context(), controldb.StartRequest{
+		run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{
 			Job: "j", Mode: controldb.ModeTrial, OnlyTargets: []targets.Target{targets.NewTarget(env.ServerName, "db1", "")},
 		})
 		require.NoError(t, err)
@@ -67,9 +68,9 @@ func TestPreflightRun(t *testing.T) {
 		}{
 			"":                        {jobs.Succeeded, "Preflight: "},
 			`{"rights": ["NOTHING"]}`: {jobs.Failed, "Preflight: rights: the login lacks NOTHING."},
-			`{"warn": ["nothing"]}`:   {jobs.Failed, `there is no check "nothing"`},
+			`{"warn": ["nothing"]}`:   {jobs.Failed, `unknown check "nothing"`},
 		} {
-			run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: "j", Mode: controldb.ModePreflight, ModeOptions: options})
+			run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: "j", Mode: controldb.ModePreflight, ModeOptions: options})
 			require.NoError(t, err)
 			rows := f.ended(t, run, time.Minute)
 			require.Equal(t, want.lifecycle, rows[0].Lifecycle, rows[0].LastMessage)

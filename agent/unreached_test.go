@@ -41,6 +41,7 @@ func TestUnreachedTarget(t *testing.T) {
 	require.True(t, unreachedTarget(result(false, io.EOF)))
 	require.True(t, unreachedTarget(targets.Result{Err: refused, Error: targets.ErrorDetail{Class: targets.ClassConfig}}), "nothing was dialed")
 	require.True(t, unreachedTarget(result(true, refused)), "the agent refuses the target")
+	require.True(t, unreachedTarget(targets.Result{Err: io.EOF, Phases: []targets.Phase{{Name: targets.PhaseRequest}}}), "another phase is no session")
 	require.False(t, unreachedTarget(result(true, io.EOF)), "the session was lost before the script was sent")
 	require.False(t, unreachedTarget(result(true, mssqldb.Error{Number: 262})), "a missing right in the database")
 	require.False(t, unreachedTarget(result(false, &mssql.OutputError{Table: "t", Err: io.EOF})), "another server")

@@ -12,8 +12,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -82,7 +84,7 @@ WHERE j.name = N'old';`)
 		require.NoError(t, err)
 		require.Len(t, left, 20)
 
-		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: retention, Command: ptr("DROP TABLE x;")})
+		_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: retention, Command: ptr("DROP TABLE x;")})
 		require.ErrorContains(t, err, "is a system job. Its steps cannot be changed.")
 
 		f.exec(t, f.Control, `
@@ -122,7 +124,7 @@ AS
 		"stop request": func(t *testing.T, f *fixture, _ func()) []executions.Execution {
 			id := f.Start(t, retention)
 			<-time.After(35 * time.Second)
-			require.NoError(t, f.Store.StopJob(t.Context(), id))
+			require.NoError(t, executions.On(f.Store).Stop(t.Context(), id))
 			rows := f.ended(t, id, 5*time.Second)
 			require.Contains(t, rows[2].LastMessage, "Canceled. Executions purged before: 3.")
 			return rows

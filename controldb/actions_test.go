@@ -9,9 +9,11 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -27,18 +29,18 @@ func (c *control) actionTerm(t *testing.T) controldb.TermID {
 }
 
 // httpJob creates a job with one HTTP action on its endpoint.
-func (c *control) httpJob(t *testing.T, name string, change func(*controldb.StepSpec)) {
+func (c *control) httpJob(t *testing.T, name string, change func(*model.StepSpec)) {
 	t.Helper()
-	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
-	spec := controldb.StepSpec{
+	spec := model.StepSpec{
 		JobName: name, CommandType: ptr("http"), Command: new(`{"method":"POST","url":"https://h/x"}`),
 		InitialRetryInterval: ptr(1), RetryAttempts: ptr(1),
 	}
 	if change != nil {
 		change(&spec)
 	}
-	_, err = c.AddJobStep(t.Context(), spec)
+	_, err = catalog.On(c.Store).AddJobStep(t.Context(), spec)
 	require.NoError(t, err)
 }
 
@@ -93,7 +95,7 @@ ORDER BY step_id, target_type DESC`, run.String()))
 func TestCase128(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "other", nil)
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.TargetGroup = new("g") })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.TargetGroup = new("g") })
 		c.exec(t, `EXECUTE jobs.sp_set_limit @scope = N'Server', @name = N'api.example.com', @max_concurrent_targets = 2;`)
 		term := c.actionTerm(t)
 		run := c.start(t, "j")
@@ -211,7 +213,7 @@ func TestHandOverOfActions(t *testing.T) {
 // flags.
 func TestOutcomesOfActions(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.MaximumRetryInterval = ptr(60) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.MaximumRetryInterval = ptr(60) })
 		term := c.actionTerm(t)
 		outcome := func(o controldb.Outcome) string {
 			t.Helper()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/executions"
@@ -116,7 +117,7 @@ func TestLocksNeedMembership(t *testing.T) {
 		}
 		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 
-		require.NoError(t, author.DeleteJob(t.Context(), "j", false))
+		require.NoError(t, catalog.On(author).DeleteJob(t.Context(), "j", false))
 		require.Equal(t, []string{"0|1"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs.jobs), (SELECT COUNT(*) FROM jobs_internal.job_executions)`), "it is gone, and agents delete its rows")
 		require.True(t, c.pass(t, term).CleanupDue)
 		deleted, _, err := c.DeleteLeftovers(t.Context())

@@ -9,9 +9,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -63,7 +65,7 @@ func TestAlertNamesAFailedTarget(t *testing.T) {
 		channels, once := []string{"hook"}, 0
 		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
 		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{Channels: &channels}))
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = &once }, nil)
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = &once }, nil)
 		term := c.term(t)
 		run := c.start(t, "j")
 		c.resolve(t, term, "a", "b", "c")
@@ -85,9 +87,9 @@ func TestAlertNamesAFailedTarget(t *testing.T) {
 // requestJob adds a job of one request.
 func (c *control) requestJob(t *testing.T, name string) {
 	t.Helper()
-	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: ptr("Http")})
+	_, err = catalog.On(c.Store).AddJobStep(t.Context(), model.StepSpec{JobName: name, Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: ptr("Http")})
 	require.NoError(t, err)
 }
 
@@ -121,7 +123,7 @@ func TestAlertsBesideAFailingRun(t *testing.T) {
 		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", alerting.AlertRunTooLong, alerting.Change{JobName: ptr("long"), Seconds: ptr(60)}))
 		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{JobName: ptr("bad")}))
 		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "nobody", alerting.AlertNoAgent, alerting.Change{Seconds: &zero}))
-		_, err := c.StartJob(ctx, "bad", uuid.New())
+		_, err := executions.On(c.Store).StartJob(ctx, "bad", uuid.New())
 		require.NoError(t, err)
 		// A minute after its begin is not a time.
 		c.endedRuns(t, "long", "Failed", "9999-12-31T23:59:59", 1)

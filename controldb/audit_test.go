@@ -14,9 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -41,19 +45,19 @@ func TestAuditOnlyWhatChanged(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		n := c.entries(t)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Description: ptr(`a "b"`)}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "j", Description: ptr(`a "b"`)}))
 		require.Equal(t, `sp_update_job|Job|j|j|{}|{"description":"a \"b\""}`, c.lastEntry(t))
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", NewName: ptr("k"), Description: ptr("b")}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "j", NewName: ptr("k"), Description: ptr("b")}))
 		require.Equal(t, `sp_update_job|Job|k|k|{"description":"a \"b\"","name":"j"}|{"description":"b","name":"k"}`, c.lastEntry(t))
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "k", Description: ptr("b")}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "k", Description: ptr("b")}))
 		require.Equal(t, n+2, c.entries(t), "the same value again")
 		id := uuid.New()
 		for range 2 {
-			_, err := c.StartJob(t.Context(), "k", id)
+			_, err := executions.On(c.Store).StartJob(t.Context(), "k", id)
 			require.NoError(t, err)
 		}
 		require.Equal(t, n+3, c.entries(t), "a repeated start")
-		_, err := c.StartJob(t.Context(), "none", id)
+		_, err := executions.On(c.Store).StartJob(t.Context(), "none", id)
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		require.Equal(t, n+3, c.entries(t), "a refused call")
 		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs.sp_start_job N'k'; ROLLBACK TRANSACTION;`)
@@ -76,11 +80,11 @@ ORDER BY entry_id DESC;`)[0]
 			Role: "jobs_operator", Name: "ada@example.com", Door: caller.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New(),
 		}
 		ctx := caller.With(t.Context(), ada)
-		id, err := front.StartJob(ctx, "j", uuid.New())
+		id, err := executions.On(front).StartJob(ctx, "j", uuid.New())
 		require.NoError(t, err)
 		require.Equal(t, "REST ada@example.com front_"+c.name+" 192.0.2.7 "+upper(ada.CorrelationID), who())
 		require.Equal(t, "ada@example.com", get[string](t, c, `SELECT started_by FROM jobs_internal.job_executions;`))
-		require.NoError(t, front.StopJob(ctx, id))
+		require.NoError(t, executions.On(front).Stop(ctx, id))
 		require.Equal(t, "ada@example.com", get[string](t, c, `SELECT stop_requested_by FROM jobs_internal.job_executions;`))
 
 		// T-SQL sets the same keys, and takes nobody's name.
@@ -104,7 +108,7 @@ EXECUTE jobs.sp_start_job N'j';`)
 		require.Contains(t, who(), "T-SQL "+login)
 
 		cli := caller.With(context.WithoutCancel(t.Context()), caller.Caller{Door: caller.DoorCLI, CorrelationID: ada.CorrelationID})
-		_, err = s.StartJob(cli, "j", uuid.New())
+		_, err = executions.On(s).StartJob(cli, "j", uuid.New())
 		require.NoError(t, err)
 		require.Contains(t, who(), "CLI "+login+" "+login+" ")
 		require.Contains(t, who(), upper(ada.CorrelationID))
@@ -135,9 +139,9 @@ func TestAuditLog(t *testing.T) {
 		c.job(t, "j", nil)
 		c.job(t, "k", nil)
 		before := time.Now().UTC().Add(-time.Hour)
-		ids := func(f controldb.AuditFilter) []int64 {
+		ids := func(f auditlog.Filter) []int64 {
 			t.Helper()
-			list, err := c.AuditLog(t.Context(), f)
+			list, err := auditlog.On(c.Store).Read(t.Context(), f)
 			require.NoError(t, err)
 			got := []int64{}
 			for _, e := range list {
@@ -145,17 +149,17 @@ func TestAuditLog(t *testing.T) {
 			}
 			return got
 		}
-		all := ids(controldb.AuditFilter{})
+		all := ids(auditlog.Filter{})
 		require.True(t, slices.IsSortedFunc(all, func(a, b int64) int { return cmp.Compare(b, a) }))
-		require.Equal(t, all[:3], ids(controldb.AuditFilter{Limit: 3}))
-		require.Equal(t, all[3:], ids(controldb.AuditFilter{Behind: all[2]}))
-		require.Equal(t, all, ids(controldb.AuditFilter{Since: before, Until: before.Add(2 * time.Hour), Caller: "sa"}))
-		require.Empty(t, ids(controldb.AuditFilter{Until: before}))
-		require.Empty(t, ids(controldb.AuditFilter{Since: before.Add(2 * time.Hour)}))
-		require.Empty(t, ids(controldb.AuditFilter{Caller: "nobody"}))
-		require.Empty(t, ids(controldb.AuditFilter{Correlation: uuid.New()}))
+		require.Equal(t, all[:3], ids(auditlog.Filter{Limit: 3}))
+		require.Equal(t, all[3:], ids(auditlog.Filter{Behind: all[2]}))
+		require.Equal(t, all, ids(auditlog.Filter{Since: before, Until: before.Add(2 * time.Hour), Caller: "sa"}))
+		require.Empty(t, ids(auditlog.Filter{Until: before}))
+		require.Empty(t, ids(auditlog.Filter{Since: before.Add(2 * time.Hour)}))
+		require.Empty(t, ids(auditlog.Filter{Caller: "nobody"}))
+		require.Empty(t, ids(auditlog.Filter{Correlation: uuid.New()}))
 
-		list, err := c.AuditLog(t.Context(), controldb.AuditFilter{JobName: "k", Action: "sp_add_jobstep"})
+		list, err := auditlog.On(c.Store).Read(t.Context(), auditlog.Filter{JobName: "k", Action: "sp_add_jobstep"})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, "JobStep", list[0].ObjectKind)
@@ -163,7 +167,7 @@ func TestAuditLog(t *testing.T) {
 		require.Equal(t, []int{0, 1}, []int{*list[0].VersionBefore, *list[0].VersionAfter})
 		require.NotContains(t, string(list[0].After), "SELECT", "commands are hashes")
 		require.Contains(t, string(list[0].After), `"command_sha256":"`)
-		require.NotEmpty(t, ids(controldb.AuditFilter{JobID: list[0].JobID}))
+		require.NotEmpty(t, ids(auditlog.Filter{JobID: list[0].JobID}))
 	})
 }
 
@@ -194,7 +198,7 @@ func TestAuditOfManySessions(t *testing.T) {
 		for n := range 8 {
 			group.Go(func() {
 				for i := range 10 {
-					if _, err := c.AddJob(t.Context(), controldb.JobSpec{Name: fmt.Sprintf("j%d.%d", n, i)}); err != nil {
+					if _, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: fmt.Sprintf("j%d.%d", n, i)}); err != nil {
 						t.Errorf("add job: %v", err)
 					}
 				}
@@ -217,9 +221,9 @@ func TestMigrateAudit(t *testing.T) {
 EXECUTE jobs.sp_add_jobstep N'old', @command = N'SELECT 1', @target_group_name = N'g'; EXECUTE jobs.sp_start_job N'old';`)
 		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(t, 0, c.entries(t), "the migration itself is not a change of a definition")
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: name, Description: ptr("migrated")}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: name, Description: ptr("migrated")}))
 		require.Contains(t, c.lastEntry(t), `"description":"migrated"`)
-		require.NoError(t, c.front(t, 1).UpdateJob(as(t.Context(), "jobs_author", "ada"), controldb.JobSpec{Name: name, Description: ptr("x")}))
+		require.NoError(t, catalog.On(c.front(t, 1)).UpdateJob(as(t.Context(), "jobs_author", "ada"), model.JobSpec{Name: name, Description: ptr("x")}))
 		require.Equal(t, 2, c.entries(t))
 		c.exec(t, `DECLARE @later DATETIME2(7) = DATEADD(DAY, 366, SYSUTCDATETIME()); EXECUTE jobs_internal.delete_audit_entries @now = @later;`)
 		require.Equal(t, 0, c.entries(t))

@@ -11,8 +11,10 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -87,7 +89,7 @@ func TestCase74(t *testing.T) {
 // TestCase76: a report that comes before the answer decides, whatever the answer is.
 func TestCase76(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.actionTerm(t)
 		for _, x := range []struct {
 			report bool
@@ -124,7 +126,7 @@ func TestCase76(t *testing.T) {
 // of the accepted one.
 func TestCase78(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.actionTerm(t)
 		for range 8 {
 			run, token := c.waits(t, term)
@@ -206,8 +208,8 @@ func TestCase88(t *testing.T) {
 		c.httpJob(t, "j", nil)
 		term := c.actionTerm(t)
 		run, token := c.waits(t, term)
-		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
-		require.NoError(t, c.DeleteJob(t.Context(), "j", true))
+		require.ErrorIs(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", true))
 		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), token, callbacks.Report{Success: true}), dberror.ErrCallbackNotFound)
 		require.ErrorIs(t, callbacks.On(c.Store).Complete(t.Context(), callbacks.Ref{Execution: run}, true, ""), dberror.ErrExecutionNotFound)
 		c.pass(t, term)
@@ -340,7 +342,7 @@ func TestReportRaces(t *testing.T) {
 // or is refused because the answer decided.
 func TestReportAgainstOutcome(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.actionTerm(t)
 		for _, answer := range []targets.Outcome{targets.Accepted, targets.Failed} {
 			for range 4 {
@@ -371,7 +373,7 @@ func TestReportAgainstOutcome(t *testing.T) {
 func TestParking(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "other", nil)
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.TargetGroup = new("g") })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.TargetGroup = new("g") })
 		term := c.actionTerm(t)
 		run := c.start(t, "j")
 		c.resolve(t, term, "a", "b", "c")
@@ -421,7 +423,7 @@ func TestParking(t *testing.T) {
 // whether the origin's request was carried out (S-56).
 func TestRerunOfActions(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.actionTerm(t)
 		key := func(run uuid.UUID) string {
 			return get[string](t, c, `SELECT CAST(t.internal_id AS NVARCHAR(36))
@@ -500,7 +502,7 @@ WHERE job_execution_id = @p1`, run.String()))
 // it.
 func TestCase48(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.Timeout = ptr(2147483) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.Timeout = ptr(2147483) })
 		term := c.actionTerm(t)
 		first, token := c.waits(t, term)
 		before := c.callback(t, first).DeadlineAt

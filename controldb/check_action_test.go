@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // TestCase126 compares jobs_internal.check_action with the vectors of package action: one error
@@ -64,9 +65,9 @@ func TestCase126(t *testing.T) {
 			})
 		}
 
-		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+		_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 		require.NoError(t, err)
-		_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", CommandType: ptr("Http"), Command: new(`{
+		_, err = catalog.On(c.Store).AddJobStep(t.Context(), model.StepSpec{JobName: "j", CommandType: ptr("Http"), Command: new(`{
 	"method": "PO ST", "url": "ftp://h.example/", "headers": [{"name": "Accept", "value": "x"}, {"name": "Host", "value": "y"}]}`)})
 		require.Error(t, err)
 		require.Equal(t, dberror.KindInvalid, dberror.KindOf(err))

@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -21,7 +23,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		ctx := t.Context()
 		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';`)
 		// The retries of a step are not waited for: a failure is final at once.
-		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		once := func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
 		c.job(t, "j", once)
 		c.job(t, "k's [50_]", nil)
 		term := c.term(t)
@@ -34,19 +36,19 @@ func TestReadsOfDefinitions(t *testing.T) {
 		c.complete(t, term, targets.Failed, "no", c.pass(t, term).Tasks...)
 		c.pass(t, term)
 
-		jobName := func(j controldb.JobDetail) string { return j.Name }
-		find := func(f controldb.JobFilter, after string) []string {
-			list, err := c.FindJobs(ctx, f, controldb.Page[string]{After: &after, Top: 5})
+		jobName := func(j catalog.JobDetail) string { return j.Name }
+		find := func(f catalog.JobFilter, after string) []string {
+			list, err := catalog.On(c.Store).FindJobs(ctx, f, controldb.Page[string]{After: &after, Top: 5})
 			require.NoError(t, err)
 			return names(list, jobName)
 		}
-		require.Equal(t, []string{"j", "k's [50_]"}, find(controldb.JobFilter{}, ""))
-		require.Equal(t, []string{"k's [50_]"}, find(controldb.JobFilter{}, "j"))
-		require.Equal(t, []string{"k's [50_]"}, find(controldb.JobFilter{Search: "[50_"}, ""))
-		require.Empty(t, find(controldb.JobFilter{Search: "%"}, "k's [50_]"))
-		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Failed: true}, ""))
-		require.Empty(t, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
-		require.Equal(t, []string{"j", "k's [50_]"}, find(controldb.JobFilter{Scheduled: ptr(false)}, ""))
+		require.Equal(t, []string{"j", "k's [50_]"}, find(catalog.JobFilter{}, ""))
+		require.Equal(t, []string{"k's [50_]"}, find(catalog.JobFilter{}, "j"))
+		require.Equal(t, []string{"k's [50_]"}, find(catalog.JobFilter{Search: "[50_"}, ""))
+		require.Empty(t, find(catalog.JobFilter{Search: "%"}, "k's [50_]"))
+		require.Equal(t, []string{"j"}, find(catalog.JobFilter{Failed: true}, ""))
+		require.Empty(t, find(catalog.JobFilter{Scheduled: ptr(true)}, ""))
+		require.Equal(t, []string{"j", "k's [50_]"}, find(catalog.JobFilter{Scheduled: ptr(false)}, ""))
 
 		runs, err := executions.On(c.Store).Latest(ctx, []string{"j", "k's [50_]", "nope"}, 1)
 		require.NoError(t, err)
@@ -57,14 +59,14 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, runs)
 
-		versions, err := c.LatestJobVersions(ctx, "j", controldb.Page[int]{Top: 1})
+		versions, err := catalog.On(c.Store).LatestJobVersions(ctx, "j", controldb.Page[int]{Top: 1})
 		require.NoError(t, err)
 		require.Len(t, versions, 1)
 		require.WithinDuration(t, time.Now(), versions[0].Created, time.Minute)
-		rest, err := c.LatestJobVersions(ctx, "j", controldb.Page[int]{After: &versions[0].Version})
+		rest, err := catalog.On(c.Store).LatestJobVersions(ctx, "j", controldb.Page[int]{After: &versions[0].Version})
 		require.NoError(t, err)
 		require.Equal(t, versions[0].Version-1, rest[0].Version)
-		steps, err := c.JobSteps(ctx, "j", new(versions[0].Version))
+		steps, err := catalog.On(c.Store).JobSteps(ctx, "j", new(versions[0].Version))
 		require.NoError(t, err)
 		require.Equal(t, "Retry", steps[0].OnUnknownOutcome)
 
@@ -74,7 +76,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		}
 		c.validate(t, term, time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC))
 		require.NoError(t, timetable.On(c.Store).Pause(ctx, "j", "s2", true, "a note"))
-		require.Equal(t, []string{"j"}, find(controldb.JobFilter{Scheduled: ptr(true)}, ""))
+		require.Equal(t, []string{"j"}, find(catalog.JobFilter{Scheduled: ptr(true)}, ""))
 		scheduleName := func(s timetable.Schedule) string { return s.JobName + "/" + s.Name }
 		for name, test := range map[string]struct {
 			search timetable.Search
@@ -123,10 +125,10 @@ func TestReadsOfDefinitions(t *testing.T) {
 		for _, read := range []struct{ jobs, want []string }{
 			{nil, []string{"j", "k's [50_]"}}, {[]string{"k's [50_]", "nope"}, []string{"k's [50_]"}}, {[]string{}, []string{}},
 		} {
-			d, err := c.Definitions(ctx, read.jobs)
+			d, err := catalog.On(c.Store).Defined(ctx, read.jobs)
 			require.NoError(t, err)
 			require.Equal(t, read.want, names(d.Jobs, jobName), "without system jobs")
-			require.Equal(t, read.want, names(d.Steps, func(s controldb.JobStep) string { return s.JobName }), "the current version only")
+			require.Equal(t, read.want, names(d.Steps, func(s catalog.JobStep) string { return s.JobName }), "the current version only")
 			all := []string{}
 			for _, name := range read.want {
 				all = append(all, name+"/")

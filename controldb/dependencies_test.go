@@ -14,8 +14,10 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/oracle"
@@ -83,10 +85,10 @@ func drawWorld(rt *rapid.T, n int, databases []string) oracle.World {
 // addGraph creates a job whose steps have the dependencies of g.
 func (c *control) addGraph(t *testing.T, name string, g oracle.Graph, order []int) {
 	t.Helper()
-	once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
-	c.job(t, name, slices.Repeat([]func(*controldb.StepSpec){once}, len(g))...)
+	once := func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
+	c.job(t, name, slices.Repeat([]func(*model.StepSpec){once}, len(g))...)
 	for _, i := range order {
-		o := controldb.StepSpec{JobName: name, StepID: ptr(i + 1)}
+		o := model.StepSpec{JobName: name, StepID: ptr(i + 1)}
 		if s := g[i]; s.After != nil {
 			names := []string{}
 			for _, p := range s.After {
@@ -103,7 +105,7 @@ func (c *control) addGraph(t *testing.T, name string, g oracle.Graph, order []in
 		if g[i].OnSucceeded {
 			o.OnTargets = ptr("Succeeded")
 		}
-		_, err := c.UpdateJobStep(t.Context(), o)
+		_, err := catalog.On(c.Store).UpdateJobStep(t.Context(), o)
 		require.NoError(t, err)
 	}
 }
@@ -216,7 +218,7 @@ func TestDependencies(t *testing.T) {
 					text += "," + string(s)
 				}
 				w = drawWorld(rt, len(g), databases)
-				rerun, err := c.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run, Only: text[1:]})
+				rerun, err := executions.On(c.Store).Rerun(t.Context(), executions.RerunRequest{Origin: run, Only: text[1:]})
 				if err != nil {
 					require.Equal(rt, int32(50115), dberror.NumberOf(err), err)
 					return
@@ -236,11 +238,11 @@ func TestDependenciesBesideACallback(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.job(t, "unused") // makes the target group
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.StepName, s.RetryAttempts = ptr("call"), ptr(0) })
+		c.httpJob(t, "j", func(s *model.StepSpec) { s.StepName, s.RetryAttempts = ptr("call"), ptr(0) })
 		for _, s := range []struct{ name, after, when string }{
 			{"beside", "", "Succeeded"}, {"then", "beside", "Succeeded"}, {"end", "call, then", "Finished"},
 		} {
-			_, err := c.AddJobStep(ctx, controldb.StepSpec{
+			_, err := catalog.On(c.Store).AddJobStep(ctx, model.StepSpec{
 				JobName: "j", StepName: ptr(s.name), Command: new("SELECT 1"), TargetGroup: new("g"),
 				After: ptr(s.after), RunWhen: ptr(s.when),
 			})
@@ -290,8 +292,8 @@ func TestDependenciesBesideACallback(t *testing.T) {
 func TestErrorStepsReachNoTargets(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
-		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
-		c.job(t, "j", once, func(s *controldb.StepSpec) {
+		once := func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
+		c.job(t, "j", once, func(s *model.StepSpec) {
 			once(s)
 			s.RunWhen = ptr("Failed")
 		})
@@ -334,8 +336,8 @@ WHERE e.job_execution_id = @p1;`, id.String())
 func TestRerunNeedsGroupsOfSkippedSteps(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_target_group N'h';`)
-		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
-		c.job(t, "j", once, func(s *controldb.StepSpec) { s.TargetGroup, s.After = ptr("h"), ptr("step 1") })
+		once := func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
+		c.job(t, "j", once, func(s *model.StepSpec) { s.TargetGroup, s.After = ptr("h"), ptr("step 1") })
 		term := c.term(t)
 		run := c.start(t, "j")
 		tasks := c.pass(t, term).Tasks
@@ -344,7 +346,7 @@ func TestRerunNeedsGroupsOfSkippedSteps(t *testing.T) {
 		c.pass(t, term)
 		require.Equal(t, "0 run Failed\n1 Failed\n2 Skipped", c.describe(t, run))
 		c.exec(t, `EXEC jobs.sp_delete_jobstep N'j', 2; EXEC jobs.sp_delete_target_group N'h';`)
-		_, err := c.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run})
+		_, err := executions.On(c.Store).Rerun(t.Context(), executions.RerunRequest{Origin: run})
 		require.Equal(t, int32(50117), dberror.NumberOf(err), "%v", err)
 		require.ErrorContains(t, err, "Step 2 of version 2 needs the target group 'h', which was deleted")
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/installed"
@@ -23,7 +24,7 @@ func TestDeployment(t *testing.T) {
 		require.ErrorIs(t, installed.On(store).CheckVersion(ctx), dberror.ErrNotInstalled)
 		require.ErrorIs(t, installed.On(store).Verify(ctx), dberror.ErrNotInstalled)
 		require.ErrorIs(t, deploy.On(store).Migrate(ctx), dberror.ErrNotInstalled)
-		_, err := store.Jobs(ctx, "")
+		_, err := catalog.On(store).Jobs(ctx, "")
 		require.ErrorIs(t, err, dberror.ErrNotInstalled)
 
 		require.NoError(t, deploy.On(store).Install(ctx))

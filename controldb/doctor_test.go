@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -123,6 +125,32 @@ func TestExamine(t *testing.T) {
 			setup: []string{`CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id) WHERE ended_at IS NULL WITH (DROP_EXISTING = ON);`},
 		},
 		{
+			name: "missing CHECK constraint", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "CK_schedules_interval_count of jobs_internal.schedules is missing",
+			setup: []string{`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT CK_schedules_interval_count;`},
+		},
+		{
+			name: "changed CHECK constraint", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "CK_schedules_state of jobs_internal.schedules is not as declared",
+			setup: []string{
+				`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT CK_schedules_state;`,
+				`ALTER TABLE jobs_internal.schedules ADD CONSTRAINT CK_schedules_state CHECK (state IN (N'Enabled', N'Disabled', N'Completed', N'Faulted', N'Other'));`,
+			},
+		},
+		{
+			name: "missing foreign key", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "FK_schedules_jobs of jobs_internal.schedules is missing",
+			setup: []string{`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT FK_schedules_jobs;`},
+		},
+		{
+			name: "changed foreign key", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
+			found: "FK_schedules_jobs of jobs_internal.schedules is not as declared",
+			setup: []string{
+				`ALTER TABLE jobs_internal.schedules DROP CONSTRAINT FK_schedules_jobs;`,
+				`ALTER TABLE jobs_internal.schedules ADD CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id);`,
+			},
+		},
+		{
 			name: "disabled index", code: doctor.CodeIndexes, severity: doctor.SeverityWarning,
 			found: "IX_job_executions_hot of jobs_internal.job_executions is disabled",
 			setup: []string{`ALTER INDEX IX_job_executions_hot ON jobs_internal.job_executions DISABLE;`},
@@ -199,7 +227,7 @@ func TestExamine(t *testing.T) {
 		},
 		{
 			name: "unknown setting", code: doctor.CodeSettings, severity: doctor.SeverityWarning,
-			found: "there is no setting N'it''s'",
+			found: "the setting N'it''s' does not exist",
 			setup: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`},
 		},
 	}
@@ -307,7 +335,7 @@ func TestExamineMissingTypes(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
-		c.job(t, "j", func(s *controldb.StepSpec) {
+		c.job(t, "j", func(s *model.StepSpec) {
 			s.CommandType, s.Command, s.TargetGroup = ptr("Process"), ptr(`{"entry": "backup"}`), nil
 		})
 		c.start(t, "j")
@@ -529,8 +557,9 @@ func TestInstallUnderOtherCollations(t *testing.T) {
 	}
 }
 
-// TestExamineCollation: the fix of the database's collation adds all constraints again, whether or
-// not the server changes the collation. The embedded server never does.
+// TestExamineCollation: a column that was changed is changed back, not the database. The fix of the
+// database's collation adds all constraints again, whether or not the server changes the collation.
+// The embedded server never does.
 func TestExamineCollation(t *testing.T) {
 	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
@@ -543,8 +572,10 @@ func TestExamineCollation(t *testing.T) {
 		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Severity == doctor.SeverityError })
 		require.GreaterOrEqual(t, i, 0)
 		require.Contains(t, found[i].Found, "1 column with another collation than the database's (jobs_internal.calendars.spec ")
-		require.Contains(t, found[i].SQL, "COLLATE Latin1_General_100_BIN2;")
-		_, _ = c.env.DB(t, c.name).ExecContext(t.Context(), found[i].SQL)
+		c.exec(t, found[i].SQL)
+		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeCollation)))
+		fix := strings.ReplaceAll(doctor.Text("change_collation"), "$(collation)", "Latin1_General_100_BIN2")
+		_, _ = c.env.DB(t, c.name).ExecContext(t.Context(), fix)
 		require.Equal(t, before, get[string](t, c, constraints))
 	})
 }
@@ -590,7 +621,7 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
-		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
+		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", `[{"name": "tenant", "required": true}]`, nil))
 		schedules, err := timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: "j", Name: ptr("on")})
 		require.NoError(t, err)
 		require.Contains(t, schedules[0].ParametersFault, "tenant")
@@ -598,13 +629,13 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 		require.Len(t, found, 1)
 		require.Equal(t, doctor.SeverityWarning, found[0].Severity)
 		require.Equal(t, "the parameters of 1 schedule do not fit what the jobs declare: on of job j: "+schedules[0].ParametersFault, found[0].Found)
-		plans, err := c.JobPlans(t.Context(), "j")
+		plans, err := catalog.On(c.Store).JobPlans(t.Context(), "j")
 		require.NoError(t, err)
 		require.Equal(t, "on: "+schedules[0].ParametersFault, plans[0].ParametersFault)
 
-		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "tenant", "default": "x"}]`, nil))
+		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", `[{"name": "tenant", "default": "x"}]`, nil))
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeParameters)))
-		plans, err = c.JobPlans(t.Context(), "j")
+		plans, err = catalog.On(c.Store).JobPlans(t.Context(), "j")
 		require.NoError(t, err)
 		require.Empty(t, plans[0].ParametersFault)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -18,7 +19,7 @@ func TestDurationOfTargets(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		term := c.term(t)
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(1) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(1) })
 		run := c.start(t, "j")
 		c.resolve(t, term, "a", "b", "c")
 		c.outcomes(t, term, c.pass(t, term).Tasks, func(database string) controldb.Outcome {
@@ -30,7 +31,7 @@ func TestDurationOfTargets(t *testing.T) {
 			}
 			return controldb.Outcome{Outcome: targets.Failed, Message: "no", Elapsed: time.Hour} // waits for its retry
 		})
-		require.NoError(t, c.StopJob(ctx, run))
+		require.NoError(t, executions.On(c.Store).Stop(ctx, run))
 		c.pass(t, term)
 		target := func(database string) uuid.UUID { return targets.NewTarget("s", database, "").ID }
 		want := map[string]int64{"a": 90_000, "b": 70_000}
@@ -101,7 +102,7 @@ func TestDurationAfterClockJump(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		term := c.term(t)
-		c.job(t, "j", func(*controldb.StepSpec) {})
+		c.job(t, "j", func(*model.StepSpec) {})
 		run := c.start(t, "j")
 		c.resolve(t, term, "a")
 		c.outcomes(t, term, c.pass(t, term).Tasks, func(string) controldb.Outcome {

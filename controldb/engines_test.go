@@ -10,29 +10,30 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/testenv"
 )
 
 func TestEngineNotice(t *testing.T) {
 	t.Parallel()
-	a := controldb.AgentStatus{Host: "a", Live: true, Engine: "jobs/schedule 2, zones 111", ZoneData: "2025a of /usr/share/zoneinfo"}
-	b := controldb.AgentStatus{Host: "b", Live: true, Engine: "jobs/schedule 2, zones 222", ZoneData: "2025b of /usr/share/zoneinfo"}
+	a := fleet.Agent{Host: "a", Live: true, Engine: "jobs/schedule 2, zones 111", ZoneData: "2025a of /usr/share/zoneinfo"}
+	b := fleet.Agent{Host: "b", Live: true, Engine: "jobs/schedule 2, zones 222", ZoneData: "2025b of /usr/share/zoneinfo"}
 	older, dead, same := b, b, a
 	older.Engine, dead.Live, same.Host = "", false, "c"
-	for name, list := range map[string][]controldb.AgentStatus{"none": nil, "one": {a}, "same": {a, same}, "unknown": {a, older}, "dead": {a, dead}} {
-		found, advice := controldb.EngineNotice(list)
+	for name, list := range map[string][]fleet.Agent{"none": nil, "one": {a}, "same": {a, same}, "unknown": {a, older}, "dead": {a, dead}} {
+		found, advice := fleet.EngineNotice(list)
 		require.Empty(t, found+advice, name)
 	}
-	found, advice := controldb.EngineNotice([]controldb.AgentStatus{b, a, same, a})
+	found, advice := fleet.EngineNotice([]fleet.Agent{b, a, same, a})
 	require.Equal(t, "live agents have different time zone rules: jobs/schedule 2, zones 111 from 2025a of /usr/share/zoneinfo on a, c; "+
 		"jobs/schedule 2, zones 222 from 2025b of /usr/share/zoneinfo on b", found)
 	require.Contains(t, advice, "ZONEINFO")
 	b.Engine = "jobs/schedule 3, zones 111"
-	found, advice = controldb.EngineNotice([]controldb.AgentStatus{b, a})
+	found, advice = fleet.EngineNotice([]fleet.Agent{b, a})
 	require.Contains(t, found, "different engines for schedules: ")
 	require.NotContains(t, advice, "ZONEINFO")
 	b.Engine = "jobs/schedule 3, zones 222"
-	found, advice = controldb.EngineNotice([]controldb.AgentStatus{b, a})
+	found, advice = fleet.EngineNotice([]fleet.Agent{b, a})
 	require.Contains(t, found, "different engines for schedules and different time zone rules: ")
 	require.Contains(t, advice, "ZONEINFO")
 }
@@ -51,7 +52,7 @@ func TestEnginesOfAgents(t *testing.T) {
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeAgents)))
 		start("b", "jobs/schedule 2, zones 222")
 		start("long", "jobs/schedule 2, zones "+strings.Repeat("é", 200))
-		list, err := c.Agents(t.Context())
+		list, err := fleet.On(c.Store).List(t.Context())
 		require.NoError(t, err)
 		engines := map[string]string{}
 		for _, a := range list {
@@ -64,6 +65,6 @@ func TestEnginesOfAgents(t *testing.T) {
 		require.Len(t, found, 2)
 		require.Equal(t, doctor.SeverityWarning, found[1].Severity)
 		require.Contains(t, found[1].Found, "zones 222 from 2025b of /z on b")
-		require.Contains(t, found[1].Why, controldb.EngineEffect)
+		require.Contains(t, found[1].Why, fleet.EngineEffect)
 	})
 }

@@ -9,8 +9,9 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -46,7 +47,7 @@ func TestUnavailable(t *testing.T) {
 				require.NoError(t, store.Ping(t.Context()), "a session is idle")
 			}
 			network.Refuse(r.Refusal)
-			_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+			_, err := catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 			require.ErrorIs(t, err, r.kind, "%d at the %s", r.Number, at)
 			require.ErrorContains(t, err, r.want, "%d at the %s", r.Number, at)
 			require.EqualValues(t, r.Number, dberror.NumberOf(err))
@@ -55,7 +56,7 @@ func TestUnavailable(t *testing.T) {
 			network.Heal()
 		}
 	}
-	_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err := catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 	require.NoError(t, err)
 }
 

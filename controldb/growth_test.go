@@ -37,6 +37,109 @@ CROSS JOIN (SELECT TOP (150) o.object_id FROM sys.all_objects AS o ORDER BY o.ob
 	})
 }
 
+// TestAccountingLocksTheJobsOfItsRuns: the transaction that accounts for a hundred of the scheduled
+// runs that have ended leaves the jobs of the others alone, so that nobody waits for it there.
+func TestAccountingLocksTheJobsOfItsRuns(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.env.Requires(t, testenv.RowLocks)
+		c.exec(t, `DECLARE @n INT = 0, @job NVARCHAR(128);
+WHILE @n < 130
+BEGIN
+    SET @n = @n + 1;
+    SET @job = CONCAT(N'j', @n);
+    EXECUTE jobs.sp_add_job @job;
+END;
+INSERT INTO jobs_internal.job_executions (
+    job_execution_id, job_id, job_version, lifecycle, is_active, create_time, end_time, schedule_id, due_at, unaccounted
+)
+SELECT NEWID(), s.job_id, 0, N'Failed', 0, '2026-01-01', '2026-01-02', s.schedule_id, '2026-01-01', 1
+FROM jobs_internal.schedules AS s;`)
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `EXECUTE jobs_internal.end_scheduled_runs`)
+		require.NoError(t, err)
+		require.Equal(t, 30, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) WHERE j.current_version = 0`))
+		require.NoError(t, tx.Commit())
+		require.Equal(t, 30, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE unaccounted = 1`))
+	})
+}
+
+// TestRunsThatWaitedStartInSlices: many schedules whose earlier runs have ended start the runs that
+// waited over several passes, which follow each other at once. Those of a job that an open
+// transaction has changed take no place of others.
+func TestRunsThatWaitedStartInSlices(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		testenv.SetSlices(t, c.db, 2)
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			c.job(t, name, nil)
+		}
+		c.exec(t, `INSERT INTO jobs_internal.schedule_buffer (schedule_id, due_at, job_id, buffered_at)
+SELECT s.schedule_id, '2026-01-01', s.job_id, '2026-01-01' FROM jobs_internal.schedules AS s;
+UPDATE jobs_internal.schedules SET buffered = 1;`)
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.jobs SET description = N'open' WHERE name IN (N'a', N'b')`)
+		require.NoError(t, err)
+		const start = `BEGIN TRANSACTION; DECLARE @more BIT; EXECUTE jobs_internal.start_buffered_runs @more = @more OUTPUT; COMMIT TRANSACTION; SELECT @more;`
+		const started = `SELECT j.name FROM jobs_internal.job_executions AS e INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id ORDER BY j.name`
+		for _, want := range []struct {
+			more bool
+			runs []string
+		}{
+			{true, []string{"c", "d"}},
+			{false, []string{"c", "d", "e"}},
+			{false, []string{"c", "d", "e"}},
+		} {
+			require.Equal(t, want.more, get[bool](t, c, start))
+			require.Equal(t, want.runs, c.rows(t, started))
+		}
+		require.NoError(t, tx.Rollback())
+		term := c.term(t)
+		require.True(t, c.passMax(t, term, 0).More())
+		require.Equal(t, []string{"a", "b", "c", "d", "e"}, c.rows(t, started))
+		require.Empty(t, c.rows(t, `SELECT schedule_id FROM jobs_internal.schedule_buffer`))
+	})
+}
+
+// TestTargetsAreBusyWithOneStepOfTheirJob: a target is skipped only if another run of the same job
+// is at the same step there. Trials, and runs that wait for their list, do not count.
+func TestTargetsAreBusyWithOneStepOfTheirJob(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil, nil)
+		c.job(t, "k", nil)
+		term := c.term(t)
+
+		ahead := c.start(t, "j")
+		c.resolve(t, term, "ahead")
+		c.complete(t, term, targets.Succeeded, "", c.pass(t, term).Tasks...)
+		c.resolve(t, term, "ahead")
+		require.Len(t, c.pass(t, term).Tasks, 1)
+		c.start(t, "k")
+		c.resolve(t, term, "other")
+		require.Len(t, c.pass(t, term).Tasks, 1)
+		trial := c.start(t, "j")
+		c.resolve(t, term, "trial")
+		require.Len(t, c.pass(t, term).Tasks, 1)
+		c.exec(t, `UPDATE jobs_internal.job_executions SET mode = N'Trial' WHERE job_execution_id = @p1`, trial.String())
+		c.start(t, "j")
+		c.resolve(t, term, "busy", "done")
+		for _, task := range c.pass(t, term).Tasks {
+			if task.Target.Database == "done" {
+				c.complete(t, term, targets.Succeeded, "", task)
+			}
+		}
+
+		last := c.start(t, "j")
+		c.resolve(t, term, "ahead", "other", "trial", "busy", "done", "free")
+		require.Equal(
+			t,
+			"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/ahead=Created 1/busy=Skipped 1/done=Created 1/free=Created 1/other=Created 1/trial=Created",
+			c.lifecycles(t, last),
+		)
+		require.Equal(t, "root=WaitingForChildJobExecutions 1=Succeeded 1/ahead=Succeeded 2=WaitingForChildJobExecutions 2/ahead=InProgress", c.lifecycles(t, ahead))
+	})
+}
+
 // TestListsOfALockedJobTakeNoPlace: lists of a job that an open transaction has changed do not
 // hold up the list of another job, however many they are (I14).
 func TestListsOfALockedJobTakeNoPlace(t *testing.T) {

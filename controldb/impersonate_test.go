@@ -14,10 +14,14 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -45,14 +49,19 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 			least string
 			do    func(ctx context.Context) error
 		}{
-			{"jobs_reader", func(ctx context.Context) error { _, err := front.Jobs(ctx, ""); return err }},
-			{"jobs_reader", func(ctx context.Context) error { _, err := front.LiveAgents(ctx); return err }},
-			{"jobs_operator", func(ctx context.Context) error { _, err := front.StartJob(ctx, "j", uuid.New()); return err }},
+			{"jobs_reader", func(ctx context.Context) error { _, err := catalog.On(front).Jobs(ctx, ""); return err }},
+			{"jobs_reader", func(ctx context.Context) error { _, err := fleet.On(front).Live(ctx); return err }},
+			{"jobs_operator", func(ctx context.Context) error {
+				_, err := executions.On(front).StartJob(ctx, "j", uuid.New())
+				return err
+			}},
 			{"jobs_author", func(ctx context.Context) error {
 				_, err := targetgroups.On(front).Add(ctx, "g"+strings.ReplaceAll(uuid.NewString(), "-", ""))
 				return err
 			}},
-			{"jobs_admin", func(ctx context.Context) error { return front.PurgeHistory(ctx, controldb.PurgeRequest{JobName: "j"}) }},
+			{"jobs_admin", func(ctx context.Context) error {
+				return executions.On(front).Purge(ctx, executions.PurgeRequest{JobName: "j"})
+			}},
 		}
 		roles := []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin"}
 		for i, role := range roles {
@@ -66,7 +75,7 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 			}
 		}
 		// A caller without a request has no correlation ID.
-		_, err := front.StartJob(caller.With(t.Context(), caller.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
+		_, err := executions.On(front).StartJob(caller.With(t.Context(), caller.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
 		require.NoError(t, err)
 		for _, call := range calls {
 			require.Equal(t, int32(229), dberror.NumberOf(call.do(t.Context())), "the front itself: %s", call.least)
@@ -102,13 +111,13 @@ func TestCallersDoNotLeak(t *testing.T) {
 			require.Equal(t, own, is)
 		}
 		admin := as(t.Context(), "jobs_admin", "ada")
-		_, err := front.StartJob(admin, "j", uuid.New())
+		_, err := executions.On(front).StartJob(admin, "j", uuid.New())
 		require.NoError(t, err)
 		clean()
-		_, err = front.StartJob(admin, "no such job", uuid.New())
+		_, err = executions.On(front).StartJob(admin, "no such job", uuid.New())
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		clean()
-		_, err = front.Jobs(as(t.Context(), "jobs_reader", "bob"), "")
+		_, err = catalog.On(front).Jobs(as(t.Context(), "jobs_reader", "bob"), "")
 		require.NoError(t, err)
 		clean()
 
@@ -120,10 +129,10 @@ func TestCallersDoNotLeak(t *testing.T) {
 		require.NoError(t, err)
 		waiting, cancel := context.WithTimeout(admin, 100*time.Millisecond)
 		defer cancel()
-		_, err = front.StartJob(waiting, "j", uuid.New())
+		_, err = executions.On(front).StartJob(waiting, "j", uuid.New())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		clean()
-		err = front.WithCallLimit(100*time.Millisecond).UpdateJob(admin, controldb.JobSpec{Name: "j", Description: ptr("y")})
+		err = catalog.On(front.WithCallLimit(100*time.Millisecond)).UpdateJob(admin, model.JobSpec{Name: "j", Description: ptr("y")})
 		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		clean()
 		_, err = conn.ExecContext(t.Context(), "ROLLBACK TRANSACTION;")
@@ -136,7 +145,7 @@ func TestCallersDoNotLeak(t *testing.T) {
 			group.Go(func() {
 				role := []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin"}[n%4]
 				for range 10 {
-					_, err := front.StartJob(as(t.Context(), role, fmt.Sprint(n)), "j", uuid.New())
+					_, err := executions.On(front).StartJob(as(t.Context(), role, fmt.Sprint(n)), "j", uuid.New())
 					if role == "jobs_reader" {
 						if dberror.NumberOf(err) != 229 {
 							t.Errorf("a reader started a job: %v", err)
@@ -158,11 +167,11 @@ func TestCallersNeedTheRoleOfFronts(t *testing.T) {
 		c.job(t, "j", nil)
 		name := "admin_" + c.name
 		s := c.login(t, name, `ALTER ROLE jobs_admin ADD MEMBER [`+name+`];`)
-		_, err := s.StartJob(t.Context(), "j", uuid.New())
+		_, err := executions.On(s).StartJob(t.Context(), "j", uuid.New())
 		require.NoError(t, err)
-		_, err = s.StartJob(as(t.Context(), "jobs_operator", "ada"), "j", uuid.New())
+		_, err = executions.On(s).StartJob(as(t.Context(), "jobs_operator", "ada"), "j", uuid.New())
 		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
-		_, err = s.Jobs(as(t.Context(), "jobs_reader", "ada"), "")
+		_, err = catalog.On(s).Jobs(as(t.Context(), "jobs_reader", "ada"), "")
 		require.ErrorIs(t, err, dberror.ErrNoRoleUser)
 
 		// A call that was not switched to another user is refused, whatever led to it.
@@ -199,7 +208,7 @@ func TestExamineCallers(t *testing.T) {
 
 		c.exec(t, `ALTER ROLE jobs_admin DROP MEMBER jobagent_admin; DROP USER jobagent_admin;`)
 		c.fix(t, c.findings(t, doctor.CodeCallers)[0].SQL)
-		require.NoError(t, front.PurgeHistory(as(t.Context(), "jobs_admin", "ada"), controldb.PurgeRequest{JobName: c.aJob(t)}))
+		require.NoError(t, executions.On(front.Store).Purge(as(t.Context(), "jobs_admin", "ada"), executions.PurgeRequest{JobName: c.aJob(t)}))
 	})
 }
 

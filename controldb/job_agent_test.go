@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -68,7 +69,7 @@ func TestJobAgentLife(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, account.OperationSucceeded, op.Status)
 		require.False(t, op.EndTime.IsZero())
-		limits, err := c.Limits(ctx)
+		limits, err := settings.On(c.Store).Limits(ctx)
 		require.NoError(t, err)
 		require.Len(t, limits, 1)
 		require.Equal(t, []any{model.LimitAgent, 200}, []any{limits[0].Scope, limits[0].Max})
@@ -111,7 +112,7 @@ func TestJobAgentLife(t *testing.T) {
 		_, err = account.On(c.Store).Delete(ctx, "a1", uuid.Nil)
 		require.ErrorIs(t, err, dberror.ErrAgentNotFound)
 		require.ErrorIs(t, account.On(c.Store).Disable(ctx, ""), dberror.ErrAgentNotFound)
-		limits, err = c.Limits(ctx)
+		limits, err = settings.On(c.Store).Limits(ctx)
 		require.NoError(t, err)
 		require.Empty(t, limits)
 		c.makeAgent(t)
@@ -328,7 +329,7 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 		first := pass(terms[0])
 		require.Len(t, first, 3)
 		require.Empty(t, pass(terms[1]))
-		limits, err := c.Limits(ctx)
+		limits, err := settings.On(c.Store).Limits(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int{3, 3, 4}, []int{limits[0].Max, limits[0].Running, limits[0].Waiting})
 		explained, err := executions.On(c.Store).Explain(ctx, run)
@@ -338,9 +339,9 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 		require.NoError(t, err)
 		require.Len(t, pass(terms[1]), 1)
 		// With a limit of another scope, both hold.
-		require.NoError(t, c.SetLimit(ctx, model.Limit{Scope: model.LimitServer, Name: "*", Max: 100}))
+		require.NoError(t, settings.On(c.Store).SetLimit(ctx, model.Limit{Scope: model.LimitServer, Name: "*", Max: 100}))
 		require.Empty(t, pass(terms[0]))
-		require.NoError(t, c.SetLimit(ctx, model.Limit{Scope: model.LimitAgent, Name: "*", Max: 5}))
+		require.NoError(t, settings.On(c.Store).SetLimit(ctx, model.Limit{Scope: model.LimitAgent, Name: "*", Max: 5}))
 		require.Len(t, pass(terms[0]), 2)
 	})
 }

@@ -8,24 +8,25 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 func TestAddJob(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		id, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "nightly"})
+		id, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "nightly"})
 		require.NoError(t, err)
-		jobs, err := c.Jobs(t.Context(), "nightly")
+		jobs, err := catalog.On(c.Store).Jobs(t.Context(), "nightly")
 		require.NoError(t, err)
-		require.Equal(t, []controldb.Job{{
+		require.Equal(t, []catalog.Job{{
 			ID: id, Name: "nightly", IntervalType: "Once", IntervalCount: 1,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
 		}}, jobs)
 		require.Equal(t, []string{"0"}, c.rows(t, `SELECT job_version FROM jobs.job_versions WHERE job_name = N'nightly'`))
 
-		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "nightly"})
+		_, err = catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "nightly"})
 		require.ErrorIs(t, err, dberror.ErrJobExists)
 		require.ErrorContains(t, err, "'nightly'")
 
@@ -101,9 +102,9 @@ func TestSteps(t *testing.T) {
 initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier, retry_attempts, step_timeout_seconds, output_type, output_schema_name, max_parallelism FROM jobs.jobsteps`),
 		)
 
-		added, err := c.AddJobStep(
+		added, err := catalog.On(c.Store).AddJobStep(
 			t.Context(),
-			controldb.StepSpec{
+			model.StepSpec{
 				JobName:        "j",
 				StepName:       ptr("first"),
 				StepID:         ptr(1),
@@ -113,18 +114,18 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 			},
 		)
 		require.NoError(t, err)
-		require.Equal(t, controldb.StepAdded{StepID: 1, JobVersion: 2}, added)
-		added, err = c.AddJobStep(
+		require.Equal(t, catalog.StepAdded{StepID: 1, JobVersion: 2}, added)
+		added, err = catalog.On(c.Store).AddJobStep(
 			t.Context(),
-			controldb.StepSpec{JobName: "j", StepName: ptr("last"), Command: new("SELECT 2"), TargetGroup: new("g")},
+			model.StepSpec{JobName: "j", StepName: ptr("last"), Command: new("SELECT 2"), TargetGroup: new("g")},
 		)
 		require.NoError(t, err)
-		require.Equal(t, controldb.StepAdded{StepID: 3, JobVersion: 3}, added)
+		require.Equal(t, catalog.StepAdded{StepID: 3, JobVersion: 3}, added)
 		require.Equal(t, []string{"1|first|SELECT 0|3", "2|JobStep|SELECT 1|3", "3|last|SELECT 2|3"}, c.rows(t, steps))
 
-		version, err := c.UpdateJobStep(
+		version, err := catalog.On(c.Store).UpdateJobStep(
 			t.Context(),
-			controldb.StepSpec{
+			model.StepSpec{
 				JobName:  "j",
 				StepName: ptr("last"),
 				NewID:    ptr(1),
@@ -135,7 +136,7 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 		require.NoError(t, err)
 		require.Equal(t, 4, version)
 		require.Equal(t, []string{"1|new|SELECT 3|4", "2|first|SELECT 0|4", "3|JobStep|SELECT 1|4"}, c.rows(t, steps))
-		version, err = c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)})
+		version, err = catalog.On(c.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)})
 		require.NoError(t, err)
 		require.Equal(t, 5, version)
 		require.Equal(t, []string{"1|first|SELECT 0|5", "2|new|SELECT 3|5", "3|JobStep|SELECT 1|5"}, c.rows(t, steps))
@@ -166,11 +167,11 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 			),
 		)
 
-		version, err = c.DeleteJobStep(t.Context(), "j", nil, ptr("first"))
+		version, err = catalog.On(c.Store).DeleteJobStep(t.Context(), "j", nil, ptr("first"))
 		require.NoError(t, err)
 		require.Equal(t, 8, version)
 		require.Equal(t, []string{"1|new|SELECT 3|8", "2|JobStep|SELECT 1|8"}, c.rows(t, steps))
-		old, err := c.JobSteps(t.Context(), "j", ptr(3))
+		old, err := catalog.On(c.Store).JobSteps(t.Context(), "j", ptr(3))
 		require.NoError(t, err)
 		require.Len(t, old, 3)
 		require.Equal(t, "SELECT 1", old[1].Command)
@@ -317,9 +318,9 @@ func TestCalledTwiceAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		jobs, steps := make([]error, 8), make([]error, 8)
 		for i := range jobs {
-			wg.Go(func() { _, jobs[i] = c.AddJob(t.Context(), controldb.JobSpec{Name: "same"}) })
+			wg.Go(func() { _, jobs[i] = catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "same"}) })
 			wg.Go(func() {
-				_, steps[i] = c.AddJobStep(t.Context(), controldb.StepSpec{
+				_, steps[i] = catalog.On(c.Store).AddJobStep(t.Context(), model.StepSpec{
 					JobName: "steps", StepName: ptr(string(rune('a' + i))), Command: new("SELECT 1"), TargetGroup: new("g"),
 				})
 			})
@@ -343,8 +344,8 @@ func TestDeleteJob(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j';
 EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_start_job N'j';`)
-		require.ErrorIs(t, c.DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
-		require.NoError(t, c.DeleteJob(t.Context(), "j", true))
+		require.ErrorIs(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", false), dberror.ErrJobActive)
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", true))
 		require.Empty(
 			t,
 			c.rows(
@@ -355,7 +356,7 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		c.fails(t, 50100, `EXEC jobs.sp_delete_job N'j'`)
 		c.fails(t, 50100, `EXEC jobs.sp_purge_jobhistory @job_name = N'j'`)
 		c.exec(t, `EXEC jobs.sp_add_job N'j'`)
-		require.NoError(t, c.DeleteJob(t.Context(), "j", false))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", false))
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs`), "the run that was canceled has not ended yet")
 
 		term := c.term(t)

@@ -9,12 +9,14 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
@@ -89,7 +91,7 @@ func TestMigrateFromRelease0(t *testing.T) {
 		require.ErrorIs(t, err, dberror.ErrSchemaVersion, "an agent of this release needs the migration")
 		const retention = "jobagent$history_retention"
 
-		c.job(t, "done", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "done", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		c.job(t, "busy", nil, nil)
 		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';`)
 		term := c.term1(t)
@@ -288,8 +290,8 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
-		c.job(t, "once", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
-		c.job(t, "twice", func(s *controldb.StepSpec) { s.RetryAttempts, s.InitialRetryInterval = ptr(1), ptr(1) })
+		c.job(t, "once", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "twice", func(s *model.StepSpec) { s.RetryAttempts, s.InitialRetryInterval = ptr(1), ptr(1) })
 		term := c.term1(t)
 		outcomes := func(tasks []controldb.Task, by map[string]targets.Outcome) {
 			for _, task := range tasks {
@@ -320,7 +322,7 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 			`UPDATE t SET t.next_attempt_at = DATEADD(SECOND, -2, t.next_attempt_at) FROM jobs_internal.target_executions AS t WHERE t.database_name <> N'stopped' AND t.next_attempt_at IS NOT NULL;`,
 		)
 		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"told": targets.Failed, "again": targets.Unknown})
-		require.NoError(t, c.StopJob(t.Context(), twice))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), twice))
 		c.pass(t, term)
 
 		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
@@ -339,6 +341,46 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 		require.Equal(t, map[string]bool{"told": false, "again": true, "stopped": true, "held": true}, unknown(twice))
 		env.CheckInvariants(t, c.name, false)
 	})
+}
+
+// TestMigrateBusyTargets: the targets of a run that is active during a migration are busy for the
+// runs that come after it, whichever release has begun it.
+func TestMigrateBusyTargets(t *testing.T) {
+	testenv.Long(t)
+	for of, start := range map[int]func(*control, *testing.T) controldb.TermID{
+		earlier.Release0: (*control).term1, earlier.Version28: (*control).term,
+	} {
+		testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+			c := version(t, env, of)
+			c.job(t, "j", nil)
+			term := start(c, t)
+			before := c.start(t, "j")
+			c.resolve(t, term, "ended", "held", "waits")
+			for _, task := range c.passMax(t, term, 2).Tasks {
+				if task.Target.Database == "ended" {
+					c.complete(t, term, targets.Succeeded, "", task)
+				}
+			}
+			require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
+
+			after := c.start(t, "j")
+			c.passMax(t, term, 0)
+			task := c.passMax(t, term, 1).Tasks[0]
+			var list []targets.Target
+			for _, name := range []string{"held", "waits", "ended", "new"} {
+				list = append(list, targets.NewTarget("s", name, ""))
+			}
+			require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Claim: task.Claim, Targets: list}))
+			require.Equal(
+				t,
+				"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/ended=Created 1/held=Skipped 1/new=Created 1/waits=Skipped",
+				c.lifecycles(t, after),
+			)
+			require.Contains(t, c.lifecycles(t, before), "1/ended=Succeeded 1/held=InProgress 1/waits=Created")
+			require.NoError(t, installed.On(c.Store).Verify(t.Context()))
+			env.CheckInvariants(t, c.name, false)
+		})
+	}
 }
 
 // TestMigrateParameters: runs and schedules of release 0 have no parameters after the migration,
@@ -366,14 +408,14 @@ func TestMigrateParameters(t *testing.T) {
 		require.NoError(t, timetable.On(c.Store).Update(t.Context(), timetable.Spec{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
 		require.JSONEq(t, `{"a": 1}`, c.schedule(t, "j", "s").Parameters)
 		c.pass(t, term)
-		job, err := c.JobDetail(t.Context(), "j")
+		job, err := catalog.On(c.Store).JobDetail(t.Context(), "j")
 		require.NoError(t, err)
 		require.Empty(t, job.Parameters)
-		require.NoError(t, c.SetJobParameters(t.Context(), "j", `[{"name": "a", "type": "integer"}, {"name": "b", "default": "x"}]`, &job.Revision))
+		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", `[{"name": "a", "type": "integer"}, {"name": "b", "default": "x"}]`, &job.Revision))
 		require.Equal(t, []string{`{"a": 1, "b": "x"}|NULL`}, c.rows(t, `SELECT p.text, s.parameters_fault FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.payloads AS p ON p.payload_id = s.run_payload_id WHERE s.name = N's'`))
-		require.NoError(t, c.SetJobParameters(t.Context(), "j", "", nil))
-		id, err := c.StartJobWith(t.Context(), "j", uuid.Nil, `{"a": 1}`)
+		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", "", nil))
+		id, err := executions.On(c.Store).StartJobWith(t.Context(), "j", uuid.Nil, `{"a": 1}`)
 		require.NoError(t, err)
 		c.resolve(t, term, "a")
 		require.Empty(t, c.pass(t, term).Tasks, "an agent of release 0 does not know parameters")
@@ -397,7 +439,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
 		c := release0(t, env)
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		before := c.start(t, "j")
 		term := c.term1(t)
 		c.resolve(t, term, "a", "b", "c")
@@ -411,7 +453,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		c.complete(t, term, targets.Failed, "m", tasks...)
 		c.pass(t, term)
 		chosen := []targets.Target{tasks[0].Target, tasks[1].Target}
-		again, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: before, OnlyTargets: chosen})
+		again, err := executions.On(c.Store).Rerun(ctx, executions.RerunRequest{Origin: before, OnlyTargets: chosen})
 		require.NoError(t, err)
 		origin, err = executions.On(c.Store).Get(ctx, again)
 		require.NoError(t, err)
@@ -424,10 +466,10 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, again))
 
 		// Steps of before tolerate no failure; a new version may.
-		options, err := c.JobSteps(ctx, "j", nil)
+		options, err := catalog.On(c.Store).JobSteps(ctx, "j", nil)
 		require.NoError(t, err)
 		require.Equal(t, "0", options[0].ToleratedFailures)
-		_, err = c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
+		_, err = catalog.On(c.Store).UpdateJobStep(ctx, model.StepSpec{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
 		require.NoError(t, err)
 		tolerant := c.start(t, "j")
 		c.resolve(t, term, "a", "b")
@@ -450,7 +492,7 @@ func TestMigrateCounts(t *testing.T) {
 	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		before := c.start(t, "j")
 		term := c.term1(t)
 		databases := []string{"a", "b", "c", "d", "e", "f"}
@@ -572,7 +614,7 @@ func TestMigrateAgentOptions(t *testing.T) {
 		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		bound := func() (list []bool) {
 			for _, version := range []int{1, 2, 3, 4} {
-				steps, err := c.JobSteps(t.Context(), "j", &version)
+				steps, err := catalog.On(c.Store).JobSteps(t.Context(), "j", &version)
 				require.NoError(t, err)
 				for _, s := range steps {
 					list = append(list, s.BindParameters)
@@ -581,9 +623,9 @@ func TestMigrateAgentOptions(t *testing.T) {
 			return list
 		}
 		require.Equal(t, []bool{false, true}, bound())
-		_, err := c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), NewName: ptr("renamed")})
+		_, err := catalog.On(c.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", StepID: ptr(1), NewName: ptr("renamed")})
 		require.NoError(t, err)
-		_, err = c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), BindParameters: ptr(false)})
+		_, err = catalog.On(c.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j", StepID: ptr(1), BindParameters: ptr(false)})
 		require.NoError(t, err)
 		require.NoError(t, deploy.On(c.Store).Migrate(t.Context()))
 		require.Equal(t, []bool{false, true, true, false}, bound())

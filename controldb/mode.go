@@ -12,8 +12,5 @@ const (
 	ModePreflight RunMode = "Preflight"
 )
 
-// MaxTrialTargets is the largest number of databases of a trial.
-const MaxTrialTargets = 100
-
 // Scan implements sql.Scanner.
 func (m *RunMode) Scan(src any) error { return call.ScanNull((*string)(m), src) }

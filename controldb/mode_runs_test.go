@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/controldb/summary"
@@ -43,7 +44,7 @@ func TestModesAreNoRuns(t *testing.T) {
 		c.complete(t, term.ID, targets.Succeeded, "", c.pass(t, term.ID).Tasks...)
 		c.pass(t, term.ID)
 		for _, job := range []string{"j", "never"} {
-			_, err := c.Start(ctx, controldb.StartRequest{Job: job, Mode: controldb.ModePreflight})
+			_, err := executions.On(c.Store).Start(ctx, executions.StartRequest{Job: job, Mode: controldb.ModePreflight})
 			require.NoError(t, err)
 			c.resolve(t, term.ID, "a")
 			c.complete(t, term.ID, targets.Failed, "no right", c.pass(t, term.ID).Tasks...)
@@ -55,7 +56,7 @@ func TestModesAreNoRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, latest, 1)
 		require.Equal(t, run, latest[0].ID)
-		found, err := c.FindJobs(ctx, controldb.JobFilter{Failed: true}, controldb.Page[string]{})
+		found, err := catalog.On(c.Store).FindJobs(ctx, catalog.JobFilter{Failed: true}, controldb.Page[string]{})
 		require.NoError(t, err)
 		require.Empty(t, found)
 		recent, err := summary.On(c.Store).RecentRuns(ctx, 7, 10, 10)

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -16,13 +18,13 @@ import (
 // does not name the mode does not get them.
 func TestModes(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", nil, func(s *controldb.StepSpec) {
+		c.job(t, "j", nil, func(s *model.StepSpec) {
 			once, table, server := true, "t", "s"
-			s.AtMostOnce, s.Output = &once, &controldb.OutputSpec{Type: &[]string{"SqlDatabase"}[0], Server: &server, Database: &server, Table: &table}
+			s.AtMostOnce, s.Output = &once, &model.OutputSpec{Type: &[]string{"SqlDatabase"}[0], Server: &server, Database: &server, Table: &table}
 		})
 		target := targets.NewTarget("s", "a", "")
 		options := `{"skip_unsupported":true,"plan_xml":true}`
-		run, err := c.Start(t.Context(), controldb.StartRequest{
+		run, err := executions.On(c.Store).Start(t.Context(), executions.StartRequest{
 			Job: "j", Mode: controldb.ModeTrial, ModeOptions: options, OnlyTargets: []targets.Target{target},
 		})
 		require.NoError(t, err)

@@ -13,11 +13,12 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -35,7 +36,7 @@ func TestNameRule(t *testing.T) {
 	}
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
-		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "empty"})
+		_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "empty"})
 		require.NoError(t, err)
 		doors := map[string]string{ // @n is the name
 			"job":                   `EXECUTE jobs.sp_add_job @job_name = @n;`,
@@ -131,7 +132,7 @@ func TestNameRule(t *testing.T) {
 		list(hidden...)
 		c.exec(t, `UPDATE j SET j.name = N'..' FROM jobs_internal.jobs AS j WHERE j.name = N'empty';`)
 		c.exec(t, `EXECUTE jobs.sp_set_job @job_name = N'..', @description = N'an older object can be changed';`)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "..", NewName: ptr("renamed")}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "..", NewName: ptr("renamed")}))
 		require.Equal(t, doctor.SeverityOK, doctor.Worst(c.findings(t, doctor.CodeNames)))
 	})
 }

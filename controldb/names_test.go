@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/naming"
 )
 
 // TestNames: what completes the arguments of the command line, and finds the name that was meant.
@@ -22,34 +23,34 @@ func TestNames(t *testing.T) {
 		runs := map[string]uuid.UUID{}
 		for i, id := range []string{"abcd0000-0000-4000-8000-000000000001", "abcd0000-0000-4000-8000-000000000002", "ef000000-1234-4000-8000-000000000003"} {
 			runs[id] = uuid.MustParse(id)
-			_, err := c.StartJob(ctx, []string{"j", "kx", "k's [50_]"}[i], runs[id])
+			_, err := executions.On(c.Store).StartJob(ctx, []string{"j", "kx", "k's [50_]"}[i], runs[id])
 			require.NoError(t, err)
 		}
-		list := func(f controldb.NameFilter) []string {
-			found, err := c.Names(ctx, f)
+		list := func(f naming.Filter) []string {
+			found, err := naming.On(c.Store).List(ctx, f)
 			require.NoError(t, err)
-			return names(found, func(n controldb.Name) string { return n.Name })
+			return names(found, func(n naming.Name) string { return n.Name })
 		}
-		require.Equal(t, []string{"j", "k's [50_]", "kx"}, list(controldb.NameFilter{Kind: controldb.NamesOfJobs}), "without system jobs")
-		require.Equal(t, []string{"j"}, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Limit: 1}))
-		require.Equal(t, []string{"k's [50_]"}, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Prefix: "k's [50_"}), "no pattern")
-		require.Empty(t, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Prefix: "%"}))
-		require.Equal(t, []string{"step 1"}, list(controldb.NameFilter{Kind: controldb.NamesOfSteps, Of: "kx"}))
+		require.Equal(t, []string{"j", "k's [50_]", "kx"}, list(naming.Filter{Kind: naming.OfJobs}), "without system jobs")
+		require.Equal(t, []string{"j"}, list(naming.Filter{Kind: naming.OfJobs, Limit: 1}))
+		require.Equal(t, []string{"k's [50_]"}, list(naming.Filter{Kind: naming.OfJobs, Prefix: "k's [50_"}), "no pattern")
+		require.Empty(t, list(naming.Filter{Kind: naming.OfJobs, Prefix: "%"}))
+		require.Equal(t, []string{"step 1"}, list(naming.Filter{Kind: naming.OfSteps, Of: "kx"}))
 		// Every kind can be read, with a prefix and without.
-		for kind := controldb.NamesOfJobs; kind <= controldb.NamesOfQuestions; kind++ {
-			list(controldb.NameFilter{Kind: kind, Of: "x"})
-			require.Empty(t, list(controldb.NameFilter{Kind: kind, Prefix: "no such name"}), kind)
+		for kind := naming.OfJobs; kind <= naming.OfQuestions; kind++ {
+			list(naming.Filter{Kind: kind, Of: "x"})
+			require.Empty(t, list(naming.Filter{Kind: kind, Prefix: "no such name"}), kind)
 		}
-		_, err := c.Names(ctx, controldb.NameFilter{Kind: -1})
+		_, err := naming.On(c.Store).List(ctx, naming.Filter{Kind: -1})
 		require.ErrorContains(t, err, "invalid kind")
 
 		byPrefix := func(prefix string) []string {
-			found, err := c.ExecutionsByPrefix(ctx, prefix, 10)
+			found, err := naming.On(c.Store).Executions(ctx, prefix, 10)
 			require.NoError(t, err)
 			for _, n := range found {
 				require.WithinDuration(t, time.Now(), n.Created, time.Minute)
 			}
-			return names(found, func(n controldb.Name) string { return fmt.Sprint(n.Name, " ", n.Detail) })
+			return names(found, func(n naming.Name) string { return fmt.Sprint(n.Name, " ", n.Detail) })
 		}
 		require.Len(t, byPrefix("ABCD"), 2)
 		require.Equal(t, []string{"ef000000-1234-4000-8000-000000000003 k's [50_], Created"}, byPrefix("ef00000012"), "without the hyphen")

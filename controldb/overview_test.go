@@ -10,6 +10,10 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/auditlog"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
@@ -55,7 +59,7 @@ func TestOverviewOfNothing(t *testing.T) {
 // TestOverviewOfARun follows a run: numbers of targets by what they do, and the steps.
 func TestOverviewOfARun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "busy", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(1) }, nil)
+		c.job(t, "busy", func(s *model.StepSpec) { s.RetryAttempts = ptr(1) }, nil)
 		term := c.term(t)
 		run := c.start(t, "busy")
 		c.resolve(t, term, "a", "b", "c", "d", "e")
@@ -142,7 +146,7 @@ UPDATE jobs_internal.target_executions SET next_attempt_at = DATEADD(MINUTE, -4,
 		require.Equal(t, 1, o.Missing[0].Runs)
 
 		c.complete(t, term, targets.Succeeded, "", tasks...)
-		require.NoError(t, c.StopJob(t.Context(), callRun))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), callRun))
 		c.exec(t, "UPDATE jobs_internal.job_executions SET stop_requested_at = DATEADD(MINUTE, -1, stop_requested_at) WHERE stop_requested_at IS NOT NULL;")
 		got := waits()
 		require.Equal(t, "Stop", got["call"])
@@ -199,8 +203,8 @@ func TestOverviewBoundsWaits(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "bad", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
-		c.job(t, "lost", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "bad", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "lost", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.term(t)
 		for range 2 {
 			c.start(t, "bad")
@@ -250,7 +254,7 @@ func TestFailures(t *testing.T) {
 // TestFailuresOfAnActiveRun: a failed target counts before its run has ended.
 func TestFailuresOfAnActiveRun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "bad", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "bad", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.term(t)
 		c.start(t, "bad")
 		c.resolve(t, term, "a", "b")
@@ -265,7 +269,7 @@ func TestFailuresOfAnActiveRun(t *testing.T) {
 func TestRecentRuns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		for _, name := range []string{"one", "two", "idle"} {
-			c.job(t, name, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+			c.job(t, name, func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		}
 		term := c.term(t)
 		end := func(job string, outcome targets.Outcome) {
@@ -297,9 +301,9 @@ func TestRecentRuns(t *testing.T) {
 func TestLimitUse(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "one", nil)
-		c.job(t, "two", func(s *controldb.StepSpec) { s.MaxParallelism = ptr(5) })
-		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 2}))
-		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitJob, Name: "one", Max: 9}))
+		c.job(t, "two", func(s *model.StepSpec) { s.MaxParallelism = ptr(5) })
+		require.NoError(t, settings.On(c.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 2}))
+		require.NoError(t, settings.On(c.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitJob, Name: "one", Max: 9}))
 		term := c.term(t)
 		c.start(t, "one")
 		c.resolve(t, term, "a", "b", "c")
@@ -327,7 +331,7 @@ func TestLimitUse(t *testing.T) {
 		}, got)
 
 		// jobs.limits says the same.
-		list, err := c.Limits(t.Context())
+		list, err := settings.On(c.Store).Limits(t.Context())
 		require.NoError(t, err)
 		for i, l := range list {
 			require.Equal(t, l, u.Limits[i].Limit)
@@ -368,12 +372,12 @@ func TestAgentsAndTheirTasks(t *testing.T) {
 		term := c.term(t)
 		run := c.start(t, "busy")
 		c.pass(t, term)
-		tasks, err := c.AgentTasks(t.Context(), 10)
+		tasks, err := fleet.On(c.Store).Tasks(t.Context(), 10)
 		require.NoError(t, err)
 		require.Len(t, tasks, 1)
 		require.Equal(t, "Resolve", tasks[0].Kind)
 		require.Empty(t, tasks[0].Server)
-		list, err := c.RecentAgents(t.Context(), 10)
+		list, err := fleet.On(c.Store).Recent(t.Context(), 10)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		a := list[0]
@@ -385,7 +389,7 @@ func TestAgentsAndTheirTasks(t *testing.T) {
 
 		require.NoError(t, c.CompleteResolution(t.Context(), term, controldb.TaskID(tasks[0].ID), controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", "a", "")}}))
 		c.pass(t, term)
-		tasks, err = c.AgentTasks(t.Context(), 10)
+		tasks, err = fleet.On(c.Store).Tasks(t.Context(), 10)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Run", "busy", "step 1", "s", "a"}, []string{tasks[0].Kind, tasks[0].JobName, tasks[0].StepName, tasks[0].Server, tasks[0].Database})
 		require.Equal(t, run, tasks[0].RunID)
@@ -396,18 +400,18 @@ func TestAuditFilters(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "one", nil)
 		c.job(t, "two", nil)
-		all, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
+		all, err := auditlog.On(c.Store).Read(t.Context(), auditlog.Filter{})
 		require.NoError(t, err)
-		count := func(f controldb.AuditFilter) int {
-			list, err := c.AuditLog(t.Context(), f)
+		count := func(f auditlog.Filter) int {
+			list, err := auditlog.On(c.Store).Read(t.Context(), f)
 			require.NoError(t, err)
 			return len(list)
 		}
-		require.Equal(t, len(all), count(controldb.AuditFilter{Door: all[0].Door}))
-		require.Zero(t, count(controldb.AuditFilter{Door: "REST"}))
-		require.Equal(t, 2, count(controldb.AuditFilter{ObjectKind: "Job"}))
-		require.Equal(t, 1, count(controldb.AuditFilter{ObjectKind: "Job", ObjectName: "two"}))
-		require.Equal(t, 1, count(controldb.AuditFilter{Back: all[1].ID}))
-		require.Equal(t, 1, count(controldb.AuditFilter{Back: all[2].ID, Behind: all[0].ID}))
+		require.Equal(t, len(all), count(auditlog.Filter{Door: all[0].Door}))
+		require.Zero(t, count(auditlog.Filter{Door: "REST"}))
+		require.Equal(t, 2, count(auditlog.Filter{ObjectKind: "Job"}))
+		require.Equal(t, 1, count(auditlog.Filter{ObjectKind: "Job", ObjectName: "two"}))
+		require.Equal(t, 1, count(auditlog.Filter{Back: all[1].ID}))
+		require.Equal(t, 1, count(auditlog.Filter{Back: all[2].ID, Behind: all[0].ID}))
 	})
 }

@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -31,30 +33,30 @@ func TestPagesOfDefinitions(t *testing.T) {
 		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';
 EXECUTE jobs.sp_add_target_group N'g';`)
 		for _, name := range []string{"b", "a", "c"} {
-			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
+			_, err := catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: name}, nil)
 			require.NoError(t, err)
 			_, err = targetgroups.On(c.Store).Set(ctx, name, []targets.Member{{Kind: "SqlServer", Server: name}, {Kind: "SqlServer", Server: "a"}}[:1], nil)
 			require.NoError(t, err)
 			for _, step := range []string{"z", "y", "x"} {
-				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: new("SELECT 1"), TargetGroup: new("g")}, nil)
+				_, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: name, StepName: ptr(step), Command: new("SELECT 1"), TargetGroup: new("g")}, nil)
 				require.NoError(t, err)
 			}
 		}
-		jobName := func(j controldb.JobDetail) string { return j.Name + " " + j.Origin }
-		list, err := c.JobDetails(ctx, controldb.Page[string]{Top: 2})
+		jobName := func(j catalog.JobDetail) string { return j.Name + " " + j.Origin }
+		list, err := catalog.On(c.Store).JobDetails(ctx, controldb.Page[string]{Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a Elastic", "b Elastic"}, names(list, jobName))
-		list, err = c.JobDetails(ctx, controldb.Page[string]{After: ptr("B"), Top: 2})
+		list, err = catalog.On(c.Store).JobDetails(ctx, controldb.Page[string]{After: ptr("B"), Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"c Elastic"}, names(list, jobName))
-		list, err = c.JobDetails(ctx, controldb.Page[string]{Skip: 1})
+		list, err = catalog.On(c.Store).JobDetails(ctx, controldb.Page[string]{Skip: 1})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b Elastic", "c Elastic"}, names(list, jobName))
-		system, err := c.JobDetail(ctx, "jobagent$history_retention")
+		system, err := catalog.On(c.Store).JobDetail(ctx, "jobagent$history_retention")
 		require.NoError(t, err)
 		require.True(t, system.System)
 		require.Equal(t, "System", system.Origin)
-		_, err = c.JobDetail(ctx, "nope")
+		_, err = catalog.On(c.Store).JobDetail(ctx, "nope")
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 
 		groups, err := targetgroups.On(c.Store).Details(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
@@ -79,20 +81,20 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		_, err = targetgroups.On(c.Store).Get(ctx, "nope")
 		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 
-		versions, err := c.JobVersions(ctx, "a", controldb.Page[int]{After: ptr(0), Top: 2})
+		versions, err := catalog.On(c.Store).JobVersions(ctx, "a", controldb.Page[int]{After: ptr(0), Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []int{1, 2}, versions)
-		stepName := func(s controldb.JobStep) string { return s.StepName }
-		steps, err := c.PageOfJobSteps(ctx, "a", nil, controldb.Page[int]{After: ptr(1), Top: 5})
+		stepName := func(s catalog.JobStep) string { return s.StepName }
+		steps, err := catalog.On(c.Store).PageOfJobSteps(ctx, "a", nil, controldb.Page[int]{After: ptr(1), Top: 5})
 		require.NoError(t, err)
 		require.Equal(t, []string{"y", "x"}, names(steps, stepName))
-		steps, err = c.PageOfJobSteps(ctx, "a", ptr(2), controldb.Page[int]{Top: 5, Skip: 1})
+		steps, err = catalog.On(c.Store).PageOfJobSteps(ctx, "a", ptr(2), controldb.Page[int]{Top: 5, Skip: 1})
 		require.NoError(t, err)
 		require.Equal(t, []string{"y"}, names(steps, stepName))
-		step, err := c.JobStep(ctx, "a", ptr(2), "Y")
+		step, err := catalog.On(c.Store).JobStep(ctx, "a", ptr(2), "Y")
 		require.NoError(t, err)
 		require.Equal(t, "y", step.StepName)
-		_, err = c.JobStep(ctx, "a", nil, "nope")
+		_, err = catalog.On(c.Store).JobStep(ctx, "a", nil, "nope")
 		require.ErrorIs(t, err, dberror.ErrStepNotFound)
 	})
 }

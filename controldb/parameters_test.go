@@ -9,6 +9,8 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
@@ -38,7 +40,7 @@ func TestParameterRulesAgree(t *testing.T) {
 		declare := func(text string) bool {
 			t.Helper()
 			_, inGo := parameters.ParseDeclarations(text)
-			err := c.SetJobParameters(t.Context(), "j", text, nil)
+			err := catalog.On(c.Store).SetJobParameters(t.Context(), "j", text, nil)
 			require.Equal(t, inGo == nil, err == nil, "%s\nGo: %v\nT-SQL: %v", text, inGo, err)
 			if err != nil {
 				require.Equal(t, int32(50062), number(err), "%s: %v", text, err)
@@ -53,7 +55,7 @@ func TestParameterRulesAgree(t *testing.T) {
 			require.NoError(t, err)
 			want, inGo := parameters.Complete(list, read)
 			id := uuid.New()
-			_, err = c.StartJobWith(t.Context(), "j", id, given)
+			_, err = executions.On(c.Store).StartJobWith(t.Context(), "j", id, given)
 			require.Equal(t, inGo == nil, err == nil, "%s\n%s\nGo: %v\nT-SQL: %v", declared, given, inGo, err)
 			if err != nil {
 				require.Contains(t, []int32{50069, 50159, 50160}, number(err), err)

@@ -5,9 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -23,7 +24,7 @@ func TestPutReadsInItsTransaction(t *testing.T) {
 			if by != nil {
 				ctx = caller.With(ctx, *by)
 			}
-			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
+			_, err := catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: name}, nil)
 			require.ErrorContains(t, err, "job_details", name)
 			require.Empty(t, c.rows(t, `SELECT job_name FROM jobs.jobs`), name)
 		}
@@ -46,16 +47,16 @@ func TestPutWithCallers(t *testing.T) {
 			require.Equal(t, read, group.Object)
 			require.Len(t, read.Members, 2)
 
-			job, err := c.SetJob(ctx, controldb.JobSpec{Name: name, Description: ptr("about 'it'")}, nil)
+			job, err := catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: name, Description: ptr("about 'it'")}, nil)
 			require.NoError(t, err)
 			require.True(t, job.Created)
-			step, err := c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr("s"), Command: new("SELECT 1"), TargetGroup: new(name)}, nil)
+			step, err := catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: name, StepName: ptr("s"), Command: new("SELECT 1"), TargetGroup: new(name)}, nil)
 			require.NoError(t, err)
 			require.True(t, step.Created)
-			readStep, err := c.JobStep(ctx, name, nil, "s")
+			readStep, err := catalog.On(c.Store).JobStep(ctx, name, nil, "s")
 			require.NoError(t, err)
 			require.Equal(t, readStep, step.Object)
-			readJob, err := c.JobDetail(ctx, name)
+			readJob, err := catalog.On(c.Store).JobDetail(ctx, name)
 			require.NoError(t, err)
 			require.Greater(t, readJob.Revision, job.Object.Revision, "the step is a change of the job")
 			job.Object.Revision, job.Object.Version = readJob.Revision, readJob.Version

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -36,7 +38,7 @@ func TestDeadlockRetries(t *testing.T) {
 			told = append(told, op)
 		})
 		add := func(s *controldb.Store, name string) error {
-			_, err := s.AddJob(t.Context(), controldb.JobSpec{Name: name})
+			_, err := catalog.On(s).AddJob(t.Context(), model.JobSpec{Name: name})
 			return err
 		}
 
@@ -77,11 +79,11 @@ func TestSlowCalls(t *testing.T) {
 		plain, _ := env.Control(t)
 		told := make(chan string, 10)
 		store := plain.WithSlowCalls(2*time.Second, func(op string) { told <- op })
-		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "quick"})
+		_, err := catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "quick"})
 		require.NoError(t, err)
 		require.Empty(t, told)
 		slow.Store(true)
-		_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "slow"})
+		_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "slow"})
 		require.NoError(t, err)
 		require.Equal(t, "add job", <-told)
 		require.Empty(t, told)

@@ -14,6 +14,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/testenv"
@@ -47,7 +48,7 @@ func TestWrongPlans(t *testing.T) {
 		number := 0
 		for record := range strings.SplitSeq(strings.TrimSpace(string(golden)), "\n\n") {
 			plan, want, _ := strings.Cut(record, "\n")
-			err := c.SetJobRollout(t.Context(), "j", expand(plan), nil)
+			err := catalog.On(c.Store).SetJobRollout(t.Context(), "j", expand(plan), nil)
 			require.Error(t, err, plan)
 			var e mssqldb.Error
 			require.True(t, errors.As(err, &e), plan)

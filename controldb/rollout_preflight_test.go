@@ -10,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -154,13 +157,13 @@ func TestPreflightCanceled(t *testing.T) {
 		term := c.checker(t)
 		for _, action := range []string{"refuse", "leave_out"} {
 			job := "j " + action
-			c.job(t, job, func(s *controldb.StepSpec) { once(s); s.MaxParallelism = ptr(1) })
-			require.NoError(t, c.SetJobRollout(t.Context(), job, `{"waves": [{"name": "a", "targets": 2}, {"name": "b", "targets": "rest"}], "preflight": "`+action+`"}`, nil))
+			c.job(t, job, func(s *model.StepSpec) { once(s); s.MaxParallelism = ptr(1) })
+			require.NoError(t, catalog.On(c.Store).SetJobRollout(t.Context(), job, `{"waves": [{"name": "a", "targets": 2}, {"name": "b", "targets": "rest"}], "preflight": "`+action+`"}`, nil))
 			run := c.start(t, job)
 			checked, ran := c.preflights(t, term, numbered(4), func(task controldb.Task) targets.Outcome {
 				// The other target of the wave is not claimed yet.
 				if task.Mode == controldb.ModePreflight && task.Target.Database == "d00" {
-					require.NoError(t, c.StopJob(t.Context(), task.JobExecutionID))
+					require.NoError(t, executions.On(c.Store).Stop(t.Context(), task.JobExecutionID))
 				}
 				return targets.Succeeded
 			})

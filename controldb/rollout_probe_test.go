@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
@@ -236,7 +237,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
 		for range 3 {
 			c.passMax(t, p.term, 0) // the roll-out's own run ends
 		}
-		require.NoError(t, c.DeleteJob(t.Context(), "p", true))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "p", true))
 		c.cleanUp(t)
 		require.Equal(t, []string{"0"}, c.rows(t, values), "they are purged with their runs")
 	})
@@ -247,7 +248,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
 func TestProbeBeforeAWaveIsMissing(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		p := c.probed(t, members{"probe_max_percent": 100, "approval": "any"}, func(string, bool) *targets.Probed { return one("1") })
-		require.NoError(t, c.DeleteJob(t.Context(), "p", true))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "p", true))
 		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
 		p.play(t)
 		require.Equal(t, "Starting: Pending Pending", p.rollout(t, p.run))
@@ -271,5 +272,56 @@ UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r
 		p.play(t)
 		require.Equal(t, "Succeeded: Skipped Passed", p.rollout(t, p.run))
 		require.Equal(t, []string{"d03", "d04"}, p.ran)
+	})
+}
+
+// A bake that is extended while its last probe runs goes on, and ends with another probe.
+func TestBakeIsExtendedDuringItsLastProbe(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		extended := false
+		var p *probing
+		p = c.probed(t, members{"approval": "any"}, func(string, bool) *targets.Probed {
+			if !extended {
+				extended = true
+				require.NoError(t, rollouts.On(c.Store).ExtendBake(t.Context(), p.run, time.Hour))
+			}
+			return one("1")
+		})
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
+		p.play(t)
+		probes := func() string {
+			return c.rows(t, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE rollout_probe = 1`)[0]
+		}
+		require.Equal(t, "Baking: Baking Pending", p.rollout(t, p.run))
+		require.Equal(t, "1", probes())
+		c.exec(t, `UPDATE w SET w.bake_until = SYSUTCDATETIME() FROM jobs_internal.rollout_waves AS w WHERE w.wave = 1;
+UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r;`)
+		p.play(t)
+		require.Equal(t, "Succeeded: Passed Passed", p.rollout(t, p.run))
+		require.Equal(t, "2", probes())
+	})
+}
+
+// A probe that is due while another one runs is tried for a minute after the end of that one.
+func TestProbeOfALockedJob(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		p := c.probed(t, members{"bake_seconds": 3600, "probe_every_seconds": 600}, func(string, bool) *targets.Probed { return one("1") })
+		due := func(column string) {
+			c.exec(t, `UPDATE w SET w.`+column+` = DATEADD(MINUTE, -10, SYSUTCDATETIME()) FROM jobs_internal.rollout_waves AS w WHERE w.wave = 1;
+UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r;`)
+		}
+		due("probe_at")
+		p.play(t)
+		due("bake_until")
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.jobs SET description = N'open' WHERE name = N'p'`)
+		require.NoError(t, err)
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
+		require.Equal(t, "Baking: Baking Pending", p.rollout(t, p.run))
+		require.NoError(t, tx.Rollback())
+		c.exec(t, `UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r;`)
+		p.play(t)
+		require.Equal(t, "Succeeded: Passed Passed", p.rollout(t, p.run))
 	})
 }

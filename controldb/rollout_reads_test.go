@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/naming"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -31,7 +32,7 @@ func TestRolloutDoor(t *testing.T) {
 		c.plan(t, members{"deadline_seconds": 3600},
 			members{"name": "canary", "targets": "1"}, members{"name": "some", "targets": "4", "approval": "any", "bake_seconds": 600},
 			members{"name": "last", "targets": "1"})
-		id, err := c.Start(ctx, controldb.StartRequest{Job: "j", Hold: true})
+		id, err := executions.On(c.Store).Start(ctx, executions.StartRequest{Job: "j", Hold: true})
 		require.NoError(t, err)
 		c.rollOut(t, term, numbered(9), fails)
 
@@ -127,10 +128,10 @@ func TestRolloutDoor(t *testing.T) {
 		list, err = rollouts.On(c.Store).Rollouts(ctx, rollouts.Filter{Active: true, UndoOf: id}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Empty(t, list)
-		found, err := c.Names(ctx, controldb.NameFilter{Kind: controldb.NamesOfRollouts, Prefix: id.String()[:6]})
+		found, err := naming.On(c.Store).List(ctx, naming.Filter{Kind: naming.OfRollouts, Prefix: id.String()[:6]})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
-		plain, err := c.Start(ctx, controldb.StartRequest{Job: "j", Plain: true})
+		plain, err := executions.On(c.Store).Start(ctx, executions.StartRequest{Job: "j", Plain: true})
 		require.NoError(t, err)
 		c.rollOut(t, term, numbered(2), succeed)
 		_, err = rollouts.On(c.Store).Get(ctx, plain)

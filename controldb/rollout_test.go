@@ -17,10 +17,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -140,8 +142,78 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, @wave = N'rest';`, run.String(
 	})
 }
 
+// TestUndoOfPurgedHistory: the targets that an undo reads stay until it has ended.
+func TestUndoOfPurgedHistory(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.job(t, "u", once)
+		c.plan(t, members{"undo_job": "u"}, members{"name": "canary", "targets": "2"}, members{"name": "rest", "targets": "rest"})
+		run := c.start(t, "j")
+		require.Equal(t, numbered(4), c.rollOut(t, term, numbered(4), succeed))
+		undo, err := rollouts.On(c.Store).Undo(t.Context(), rollouts.UndoRequest{Rollout: run})
+		require.NoError(t, err)
+		c.exec(t, `EXECUTE jobs.sp_purge_jobhistory N'j'`)
+		c.cleanUp(t)
+		require.Equal(t, []string{"d03", "d02", "d01", "d00"}, c.rollOut(t, term, numbered(4), succeed))
+		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, undo))
+		c.cleanUp(t)
+		require.Equal(t, []string{"u"}, c.rows(t, `SELECT DISTINCT j.name FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id`))
+	})
+}
+
+// TestPlanWithALockedJob: a roll-out waits for a job of its plan that an open transaction holds,
+// also if its targets were resolved long after it was started.
+func TestPlanWithALockedJob(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.job(t, "u", once)
+		c.plan(t, members{"undo_job": "u"}, members{"name": "all", "targets": "rest", "approval": "any"})
+		c.start(t, "j")
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 1)
+		c.exec(t, `UPDATE jobs_internal.job_executions SET create_time = DATEADD(HOUR, -1, create_time)`)
+		require.NoError(t, c.CompleteResolution(t.Context(), term, tasks[0].ID, resolution(tasks[0], numbered(1))))
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.jobs SET description = N'open' WHERE name = N'u'`)
+		require.NoError(t, err)
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
+		state := `SELECT state, undo_job_name FROM jobs.rollouts`
+		require.Equal(t, []string{"Planning|NULL"}, c.rows(t, state))
+		require.NoError(t, tx.Commit())
+		require.Empty(t, c.rollOut(t, term, numbered(1), succeed))
+		require.Equal(t, []string{"WaitingForApproval|u"}, c.rows(t, state))
+	})
+}
+
+// TestMovesChangeGates: the percentages of a wave are those of the targets that it has when it
+// starts.
+func TestMovesChangeGates(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.plan(t, nil, members{"name": "canary", "targets": "4", "max_failed": "25%", "max_unreached": "50%", "approval": "any"},
+			members{"name": "rest", "targets": "rest", "max_failed": "50%"})
+		run := c.start(t, "j")
+		require.Empty(t, c.rollOut(t, term, numbered(5), succeed))
+		gates := `SELECT targets, max_failed, max_unreached FROM jobs.rollout_waves ORDER BY wave`
+		require.Equal(t, []string{"4|1|2", "1|0|0"}, c.rows(t, gates))
+		for _, database := range numbered(3) {
+			c.exec(t, `DECLARE @target UNIQUEIDENTIFIER = (SELECT target_id FROM jobs.rollout_targets WHERE database_name = @p2);
+EXECUTE jobs.sp_move_rollout_target @p1, @target, N'rest'`, run.String(), database)
+		}
+		require.Equal(t, []string{"1|0|0", "4|2|0"}, c.rows(t, gates))
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, run.String())
+		require.Equal(t, []string{"d03"}, c.rollOut(t, term, numbered(5), func(string) targets.Outcome { return targets.Failed }))
+		require.Equal(t, "Stopped: Stopped Pending", c.rollout(t, run))
+	})
+}
+
 // once gives a step one attempt.
-func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+func once(s *model.StepSpec) { s.RetryAttempts = ptr(0) }
 
 // drawPlan returns a random plan for the job j, with the names of its waves.
 func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
@@ -335,7 +407,7 @@ func TestRandomRollOuts(t *testing.T) {
 			term := start.ID
 			// What the plan before has left, if it has failed.
 			for _, job := range []string{"j", "u"} {
-				if c.DeleteJob(t.Context(), job, true) == nil {
+				if catalog.On(c.Store).DeleteJob(t.Context(), job, true) == nil {
 					for c.passMax(t, term, 0).More() {
 					}
 					c.cleanUp(t)
@@ -343,7 +415,7 @@ func TestRandomRollOuts(t *testing.T) {
 			}
 			c.job(t, "u", once)
 			tolerated := rapid.SampledFrom([]string{"0", "100%"}).Draw(rt, "tolerated")
-			c.job(t, "j", slices.Repeat([]func(*controldb.StepSpec){func(s *controldb.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
+			c.job(t, "j", slices.Repeat([]func(*model.StepSpec){func(s *model.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
 			c.drawPlan(t, rt)
 			run := c.start(t, "j")
 
@@ -460,8 +532,8 @@ WHERE r.ended_at IS NULL AND w.window_name IS NOT NULL AND COALESCE(r.window_ope
 			}
 
 			// So that the next plan finds none of it.
-			require.NoError(t, c.DeleteJob(t.Context(), "j", true))
-			require.NoError(t, c.DeleteJob(t.Context(), "u", true))
+			require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "j", true))
+			require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "u", true))
 			c.cleanUp(t)
 			require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.rollouts), (SELECT COUNT(*) FROM jobs_internal.rollout_targets)`))
 		})
@@ -518,21 +590,32 @@ func TestWavesBySize(t *testing.T) {
 	})
 }
 
-// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them.
+// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them, also
+// if the targets are compared in slices.
 func TestWavesByTags(t *testing.T) {
-	each(t, func(t *testing.T, c *control) {
-		term := c.term(t)
-		c.job(t, "j", once)
-		tag := func(database, tags string) {
-			c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
-		}
-		tag("d01", `{"tier": "gold", "region": "us"}`)
-		tag("d02", `{"tier": "free"}`)
-		tag("d03", `{"tier": "gold", "region": "eu"}`)
-		tag("d04", `{"tier": "gold"}`)
-		c.plan(t, nil, members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1}, members{"name": "rest", "targets": "rest"})
-		run := c.start(t, "j")
-		require.Equal(t, []string{"d03", "d01", "d04", "d00", "d02", "d05"}, c.rollOut(t, term, numbered(6), succeed))
-		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, run))
-	})
+	for _, slice := range []int{2, 5000} {
+		each(t, func(t *testing.T, c *control) { wavesByTags(t, c, slice) })
+	}
+}
+
+func wavesByTags(t *testing.T, c *control, slice int) {
+	testenv.SetSlices(t, c.db, slice)
+	term := c.term(t)
+	c.job(t, "j", once)
+	tag := func(database, tags string) {
+		c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
+	}
+	tag("d01", `{"tier": "gold", "region": "us"}`)
+	tag("d02", `{"tier": "free"}`)
+	tag("d03", `{"tier": "gold", "region": "eu"}`)
+	tag("d04", `{"tier": "gold"}`)
+	c.plan(
+		t, nil,
+		members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1},
+		members{"name": "eu", "tags": "region = 'eu' OR tier = 'free'"},
+		members{"name": "rest", "targets": "rest"},
+	)
+	run := c.start(t, "j")
+	require.Equal(t, []string{"d03", "d01", "d04", "d02", "d00", "d05"}, c.rollOut(t, term, numbered(6), succeed))
+	require.Equal(t, "Succeeded: Passed Passed Passed", c.rollout(t, run))
 }

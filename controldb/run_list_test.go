@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -17,7 +19,7 @@ import (
 func TestRunQueries(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }, nil)
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) }, nil)
 		term := c.term(t)
 		first := c.start(t, "j")
 		c.resolve(t, term, "a", "b", "c")
@@ -25,7 +27,7 @@ func TestRunQueries(t *testing.T) {
 		c.complete(t, term, targets.Succeeded, "", tasks[:2]...)
 		c.complete(t, term, targets.Failed, "no", tasks[2:]...)
 		c.pass(t, term)
-		again, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: first, Only: "Failed"})
+		again, err := executions.On(c.Store).Rerun(ctx, executions.RerunRequest{Origin: first, Only: "Failed"})
 		require.NoError(t, err)
 
 		list := func(q executions.Query) (ids []uuid.UUID) {
@@ -75,7 +77,7 @@ func TestRunQueries(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, shown)
 
-		plans, err := c.JobPlans(ctx, "j")
+		plans, err := catalog.On(c.Store).JobPlans(ctx, "j")
 		require.NoError(t, err)
 		require.Len(t, plans, 1)
 		require.Zero(t, plans[0].Named)

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -55,7 +57,7 @@ func TestTargetsOfRun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		term := c.term(t)
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(1) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(1) })
 		first := c.start(t, "j")
 		c.resolve(t, term, "a", "b", "c")
 		c.outcomes(t, term, c.pass(t, term).Tasks, states("b"))
@@ -177,7 +179,7 @@ func TestExplainTargetBehindOthers(t *testing.T) {
 		require.Equal(t, int64(38), last.Position)
 		require.Equal(t, "Turn", last.For)
 
-		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 1}))
+		require.NoError(t, settings.On(c.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 1}))
 		require.Len(t, c.pass(t, term).Tasks, 1)
 		e, err = executions.On(c.Store).ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
 		require.NoError(t, err)
@@ -265,7 +267,7 @@ WHERE e.job_execution_id = @p1 AND (t.database_name = @p2 OR @p2 = N'');`, id.St
 		require.NoError(t, err)
 		require.Len(t, waits, 3)
 
-		_, err = c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: ptr("SELECT 2")})
+		_, err = catalog.On(c.Store).UpdateJobStep(ctx, model.StepSpec{JobName: "j", StepID: ptr(1), Command: ptr("SELECT 2")})
 		require.NoError(t, err)
 		origin, err := executions.On(c.Store).Get(ctx, after)
 		require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
@@ -338,7 +339,7 @@ func TestOutage(t *testing.T) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
 		require.NoError(t, c.EndTerm(ctx, c.term(t)))
-		require.NoError(t, c.UpdateJob(ctx, controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(ctx, model.JobSpec{Name: "j", Enabled: ptr(true)}))
 		term := c.term(t)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)

@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // due lists what is due.
@@ -25,9 +28,9 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		require.Empty(t, c.due(t).Schedules)
 		require.NoError(
 			t,
-			c.UpdateJob(
+			catalog.On(c.Store).UpdateJob(
 				t.Context(),
-				controldb.JobSpec{
+				model.JobSpec{
 					Name:          "j",
 					Enabled:       ptr(true),
 					IntervalType:  ptr("Minutes"),
@@ -46,7 +49,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 			Defined: s.Defined, Activated: s.DueAt, Revision: 2,
 		}, s)
 
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "j", Enabled: ptr(true)}))
 		require.Equal(t, s.DueAt, c.due(t).Schedules[0].DueAt, "repeating what holds is no activation")
 
 		term := c.term(t)
@@ -83,7 +86,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		require.Equal(t, next, due.NextFireAt)
 		require.Equal(t, []string{"1|3"}, c.rows(t, `SELECT executions, skips FROM jobs_internal.schedules`))
 		require.Equal(t, []string{"3|the agent was down"}, c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`))
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(false)}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "j", Enabled: ptr(false)}))
 		require.True(t, c.due(t).NextFireAt.IsZero())
 	})
 }
@@ -91,13 +94,13 @@ func TestScheduleIsDueOnce(t *testing.T) {
 func TestFirstDueInstant(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		start := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
-		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start})
+		_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start})
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Schedules)
 		require.Equal(t, start, c.due(t).NextFireAt)
 
 		past := time.Date(2017, 3, 19, 22, 0, 0, 0, time.UTC)
-		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past})
+		_, err = catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past})
 		require.NoError(t, err)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)
@@ -105,7 +108,7 @@ func TestFirstDueInstant(t *testing.T) {
 		require.WithinDuration(t, due.Now, due.Schedules[0].DueAt, time.Minute)
 
 		over := past.Add(time.Hour)
-		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "over", Enabled: ptr(true), Start: &past, End: &over})
+		_, err = catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: "over", Enabled: ptr(true), Start: &past, End: &over})
 		require.NoError(t, err)
 		require.Len(t, c.due(t).Schedules, 1)
 		require.Equal(
@@ -122,13 +125,13 @@ func TestFirstDueInstant(t *testing.T) {
 func TestOnceFiresOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "j", Enabled: ptr(true)}))
 		s := c.due(t).Schedules[0]
 		_, err := c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"false"}, c.rows(t, `SELECT enabled FROM jobs.jobs`))
 		require.Empty(t, c.due(t).Schedules)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, catalog.On(c.Store).UpdateJob(t.Context(), model.JobSpec{Name: "j", Enabled: ptr(true)}))
 		require.Len(t, c.due(t).Schedules, 1, "enabling it again is another activation")
 	})
 }
@@ -137,7 +140,7 @@ func TestDueWithoutSteps(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "other", nil)
 		for _, kind := range []string{"Once", "Weeks"} {
-			_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: kind, Enabled: ptr(true), IntervalType: &kind})
+			_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: kind, Enabled: ptr(true), IntervalType: &kind})
 			require.NoError(t, err)
 			s := c.due(t).Schedules[0]
 			firing := controldb.Firing{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}
@@ -150,7 +153,7 @@ func TestDueWithoutSteps(t *testing.T) {
 			require.Equal(t, "The job has no steps.", fired[0].Reason)
 			require.Empty(t, c.due(t).Schedules)
 
-			_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: kind, Command: new("SELECT 1"), TargetGroup: new("g")})
+			_, err = catalog.On(c.Store).AddJobStep(t.Context(), model.StepSpec{JobName: kind, Command: new("SELECT 1"), TargetGroup: new("g")})
 			require.NoError(t, err)
 			due := c.due(t)
 			require.Len(t, due.Schedules, 1, "the first step makes it due again")
@@ -196,7 +199,7 @@ UPDATE s SET s.at_most_once = 1 FROM jobs_internal.job_steps AS s;`)
 		require.Equal(t, []string{"jobagent$history_retention|2|true|Days|1"}, c.rows(t, view))
 		require.Equal(t, []string{"Upkeep|PurgeHistory"}, c.rows(t, `SELECT command_type, command FROM jobs.jobsteps`))
 
-		require.NoError(t, c.DeleteJob(t.Context(), "jobagent$history_retention", true))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(t.Context(), "jobagent$history_retention", true))
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))
 		require.Len(t, c.rows(t, view), 1)
 	})
@@ -240,7 +243,7 @@ func TestHistory(t *testing.T) {
 		)
 
 		c.exec(t, `INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'0')`)
-		require.NoError(t, c.StopJob(t.Context(), active))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), active))
 		c.pass(t, term)
 		c.exec(t, `EXEC jobs_internal.purge_history @now = @p1`, time.Now().UTC().Add(time.Hour))
 		require.Empty(t, c.rows(t, `SELECT lifecycle FROM jobs.job_executions`))
@@ -248,7 +251,7 @@ func TestHistory(t *testing.T) {
 		for _, args := range []string{``, `@job_name = N'j', @job_id = 'B9A5E1C0-0000-0000-0000-000000000000'`} {
 			c.fails(t, 50027, `EXEC jobs.sp_purge_jobhistory `+args)
 		}
-		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}), dberror.ErrJobNotFound)
-		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}), dberror.ErrJobNotFound)
+		require.ErrorIs(t, executions.On(c.Store).Purge(t.Context(), executions.PurgeRequest{JobName: "nope"}), dberror.ErrJobNotFound)
+		require.ErrorIs(t, executions.On(c.Store).Purge(t.Context(), executions.PurgeRequest{JobID: uuid.New()}), dberror.ErrJobNotFound)
 	})
 }

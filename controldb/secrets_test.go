@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/secrets"
@@ -212,7 +213,7 @@ func TestSecretsOfREST(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
-		jobs, err := c.Jobs(ctx, "j")
+		jobs, err := catalog.On(c.Store).Jobs(ctx, "j")
 		require.NoError(t, err)
 		id := jobs[0]
 		k := newSecretKey(t)
@@ -270,7 +271,7 @@ func TestSecretsOfREST(t *testing.T) {
 		purge(2)
 		require.Equal(t, 0, count())
 		require.NoError(t, store("rest", name, id.ID.String()))
-		require.NoError(t, c.DeleteJob(ctx, "j", false))
+		require.NoError(t, catalog.On(c.Store).DeleteJob(ctx, "j", false))
 		require.Equal(t, 0, count(), "deleted with the job")
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -27,7 +29,7 @@ func TestPassesAreCutOff(t *testing.T) {
 			databases[i] = fmt.Sprint("d", i)
 		}
 		c.resolve(t, term, databases...)
-		require.NoError(t, c.StopJob(t.Context(), run))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), run))
 		other := c.start(t, "j")
 		passes := 0
 		for c.passMax(t, term, 0).More() {
@@ -107,7 +109,7 @@ func TestManyAttemptsAreCountedInSlices(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		testenv.SetSlices(t, c.db, 1) // so that 4 attempts are counted at once
 		term := c.term(t)
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(10) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(10) })
 		c.exec(t, `EXECUTE jobs.sp_update_job N'j', @enabled = 1, @schedule_interval_type = N'Days', @schedule_start_time = '2099-01-01'`)
 		retried := c.start(t, "j")
 		c.resolve(t, term, "retried")
@@ -154,7 +156,7 @@ FROM jobs_internal.job_executions AS e INNER JOIN jobs_internal.schedules AS s O
 func TestManyTargetsAreCountedInSlices(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		testenv.SetSlices(t, c.db, 1) // so that 4 targets are counted at once
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		c.job(t, "other", nil)
 		c.exec(t, `EXECUTE jobs.sp_update_job N'j', @enabled = 1, @schedule_interval_type = N'Days', @schedule_start_time = '2099-01-01'`)
 		term := c.term(t)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -80,18 +80,18 @@ func TestStepFields(t *testing.T) {
 		ctx := t.Context()
 		other := changedSettings(t)
 		settings := func(name string) model.StepSettings {
-			step, err := c.JobStep(ctx, "j", nil, name)
+			step, err := catalog.On(c.Store).JobStep(ctx, "j", nil, name)
 			require.NoError(t, err)
 			return step.StepSettings
 		}
 		c.job(t, "j", nil)
 		for _, name := range []string{"plain", "added", "updated"} {
-			spec := controldb.StepSpec{}
+			spec := model.StepSpec{}
 			if name == "added" {
 				spec = model.StepChanges(other, model.DefaultStep)
 			}
 			spec.JobName, spec.StepName, spec.Command, spec.TargetGroup = "j", &name, new("SELECT 1;"), new("g")
-			_, err := c.AddJobStep(ctx, spec)
+			_, err := catalog.On(c.Store).AddJobStep(ctx, spec)
 			require.NoError(t, err)
 		}
 		require.Equal(t, model.DefaultStep, settings("plain"))
@@ -99,7 +99,7 @@ func TestStepFields(t *testing.T) {
 
 		update := model.StepChanges(other, model.DefaultStep)
 		update.JobName, update.StepName = "j", new("updated")
-		_, err := c.UpdateJobStep(ctx, update)
+		_, err := catalog.On(c.Store).UpdateJobStep(ctx, update)
 		require.NoError(t, err)
 		require.Equal(t, other, settings("updated"))
 
@@ -108,14 +108,14 @@ func TestStepFields(t *testing.T) {
 		for field, bad := range refused {
 			update := model.StepChanges(bad, model.DefaultStep)
 			update.JobName, update.StepName = "j", new("updated")
-			_, err := c.UpdateJobStep(ctx, update)
+			_, err := catalog.On(c.Store).UpdateJobStep(ctx, update)
 			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), field)
 			require.ErrorContains(t, err, "want ", field)
 		}
 
-		none, err := c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: new("updated")})
+		none, err := catalog.On(c.Store).UpdateJobStep(ctx, model.StepSpec{JobName: "j", StepName: new("updated")})
 		require.NoError(t, err)
-		job, err := c.Jobs(ctx, "j")
+		job, err := catalog.On(c.Store).Jobs(ctx, "j")
 		require.NoError(t, err)
 		require.Equal(t, job[0].Version, none, "an update without a field makes no version")
 		require.Equal(t, other, settings("updated"))

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -33,7 +34,7 @@ func databases(o executions.TargetOutcomes) (names []string) {
 func TestTargetOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx, group := t.Context(), "g"
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.term(t)
 		first := c.start(t, "j")
 		c.resolve(t, term, "c", "a", "b")
@@ -82,7 +83,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, failures.Targets)
 
-		rerun, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: first, Only: "Failed"})
+		rerun, err := executions.On(c.Store).Rerun(ctx, executions.RerunRequest{Origin: first, Only: "Failed"})
 		require.NoError(t, err)
 		c.pass(t, term)
 		tasks = c.pass(t, term).Tasks
@@ -132,7 +133,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, reruns, "the rerun itself was not rerun")
 
 		// A job that never ran there is lacking on all.
-		c.job(t, "k", func(s *controldb.StepSpec) { s.TargetGroup = new(group) })
+		c.job(t, "k", func(s *model.StepSpec) { s.TargetGroup = new(group) })
 		lacking, err = executions.On(c.Store).TargetOutcomes(ctx, executions.TargetFilter{Group: group, Lacking: true, JobSearch: "K", Jobs: 50})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, databases(lacking))
@@ -181,7 +182,7 @@ func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
 	began := time.Now()
 	for j := range k {
 		name := fmt.Sprintf("job %02d", j)
-		c.job(t, name, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, name, func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		run := c.start(t, name)
 		for {
 			res, err := c.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: n, MaxConcurrentTargets: n})

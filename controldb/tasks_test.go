@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/oracle"
 )
@@ -45,7 +47,7 @@ func (c *control) passMax(t *testing.T, term controldb.TermID, maxTasks int) con
 }
 
 // job creates a job with one step per option function, on a group "g" with one member.
-func (c *control) job(t *testing.T, name string, steps ...func(*controldb.StepSpec)) {
+func (c *control) job(t *testing.T, name string, steps ...func(*model.StepSpec)) {
 	t.Helper()
 	if get[int](t, c, `SELECT COUNT(*) FROM jobs.target_groups`) == 0 {
 		c.exec(
@@ -53,10 +55,10 @@ func (c *control) job(t *testing.T, name string, steps ...func(*controldb.StepSp
 			`EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_target_group_member N'g', @target_type = N'SqlServer', @server_name = N's', @refresh_credential_name = N'r';`,
 		)
 	}
-	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(c.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	for i, option := range steps {
-		spec := controldb.StepSpec{
+		spec := model.StepSpec{
 			JobName:     name,
 			StepName:    ptr(fmt.Sprintf("step %d", i+1)),
 			Command:     new("SELECT 1"),
@@ -65,14 +67,14 @@ func (c *control) job(t *testing.T, name string, steps ...func(*controldb.StepSp
 		if option != nil {
 			option(&spec)
 		}
-		_, err := c.AddJobStep(t.Context(), spec)
+		_, err := catalog.On(c.Store).AddJobStep(t.Context(), spec)
 		require.NoError(t, err)
 	}
 }
 
 func (c *control) start(t *testing.T, job string) uuid.UUID {
 	t.Helper()
-	id, err := c.StartJob(t.Context(), job, uuid.Nil)
+	id, err := executions.On(c.Store).StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
 	return id
 }
@@ -143,9 +145,9 @@ ORDER BY step_id, target_server_name, target_database_name;`, id.String())
 
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) {
+		c.job(t, "j", func(s *model.StepSpec) {
 			s.Credential, s.Timeout = ptr("k"), ptr(60)
-			s.Output = &controldb.OutputSpec{
+			s.Output = &model.OutputSpec{
 				Type:     ptr("SqlDatabase"),
 				Server:   ptr("o"),
 				Database: ptr("d"),
@@ -273,7 +275,7 @@ func TestRun(t *testing.T) {
 
 func TestRetriesThenFails(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) {
+		c.job(t, "j", func(s *model.StepSpec) {
 			s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier = ptr(3), ptr(10), ptr(35), ptr(2.0)
 		}, nil)
 		policy := oracle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Maximum: 35 * time.Second, Multiplier: 2}
@@ -326,7 +328,7 @@ FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.task_executio
 
 func TestResolutionRetriesThenFails(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(1) }, nil)
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(1) }, nil)
 		id := c.start(t, "j")
 		term := c.term(t)
 		for attempt := 1; attempt <= 2; attempt++ {
@@ -363,7 +365,7 @@ func TestResolutionRetriesThenFails(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		term := c.term(t)
 		for _, test := range []struct {
 			outcome targets.Outcome
@@ -403,7 +405,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestTimeLimitWhileWaiting(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) { s.Timeout, s.InitialRetryInterval = ptr(30), ptr(60) })
+		c.job(t, "j", func(s *model.StepSpec) { s.Timeout, s.InitialRetryInterval = ptr(30), ptr(60) })
 		id := c.start(t, "j")
 		term := c.term(t)
 		c.resolve(t, term, "a")
@@ -425,7 +427,7 @@ func TestStop(t *testing.T) {
 		c.resolve(t, term, "a", "b", "c")
 		res := c.passMax(t, term, 1)
 		require.Len(t, res.Tasks, 1)
-		require.NoError(t, c.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), id))
 		next := c.pass(t, term)
 		require.Empty(t, next.Tasks)
 		require.Len(t, next.Cancels, 1)
@@ -444,17 +446,17 @@ func TestStop(t *testing.T) {
 			c.lifecycles(t, id),
 			"no retry after a stop request",
 		)
-		require.NoError(t, c.StopJob(t.Context(), id), "stopping a finished run has no effect")
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), id), "stopping a finished run has no effect")
 		require.Equal(t, "root=Canceled 1=Canceled 1/a=Canceled 1/b=Canceled 1/c=Canceled", c.lifecycles(t, id))
 
 		id = c.start(t, "j")
-		require.NoError(t, c.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), id))
 		c.pass(t, term)
 		require.Equal(t, "root=Canceled", c.lifecycles(t, id))
 
 		id = c.start(t, "j")
 		res = c.pass(t, term)
-		require.NoError(t, c.StopJob(t.Context(), id))
+		require.NoError(t, executions.On(c.Store).Stop(t.Context(), id))
 		require.NoError(
 			t,
 			c.CompleteResolution(
@@ -467,7 +469,7 @@ func TestStop(t *testing.T) {
 		c.pass(t, term)
 		require.Equal(t, "root=Canceled 1=Canceled", c.lifecycles(t, id))
 
-		require.ErrorIs(t, c.StopJob(t.Context(), uuid.New()), dberror.ErrExecutionNotFound)
+		require.ErrorIs(t, executions.On(c.Store).Stop(t.Context(), uuid.New()), dberror.ErrExecutionNotFound)
 		c.fails(t, 50028, `EXEC jobs.sp_stop_job`)
 	})
 }
@@ -479,16 +481,16 @@ func TestStartJob(t *testing.T) {
 		c.job(t, "empty")
 		id := uuid.New()
 		for range 2 {
-			got, err := c.StartJob(t.Context(), "j", id)
+			got, err := executions.On(c.Store).StartJob(t.Context(), "j", id)
 			require.NoError(t, err)
 			require.Equal(t, id, got)
 		}
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions`))
-		_, err := c.StartJob(t.Context(), "k", id)
+		_, err := executions.On(c.Store).StartJob(t.Context(), "k", id)
 		require.Equal(t, int32(50112), dberror.NumberOf(err))
-		_, err = c.StartJob(t.Context(), "empty", uuid.Nil)
+		_, err = executions.On(c.Store).StartJob(t.Context(), "empty", uuid.Nil)
 		require.Equal(t, int32(50103), dberror.NumberOf(err))
-		_, err = c.StartJob(t.Context(), "nope", uuid.Nil)
+		_, err = executions.On(c.Store).StartJob(t.Context(), "nope", uuid.Nil)
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		c.fails(t, 206, `EXEC jobs.sp_start_job N'j', 1`)
 		c.exec(t, `DECLARE @je UNIQUEIDENTIFIER; EXEC jobs.sp_start_job 'j', @job_execution_id = @je OUTPUT;
@@ -543,7 +545,7 @@ func TestOverlapIsSkipped(t *testing.T) {
 
 func TestMaxParallelism(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) { s.MaxParallelism = ptr(2) })
+		c.job(t, "j", func(s *model.StepSpec) { s.MaxParallelism = ptr(2) })
 		term := c.term(t)
 		c.start(t, "j")
 		c.resolve(t, term, "p1/a", "p1/b", "p1/c", "p2/d", "e", "f", "g")
@@ -610,7 +612,7 @@ func turnsOfManySteps(t *testing.T, limited bool) {
 		term := c.term(t)
 		if limited {
 			// One target of it runs, which is as many as its limit allows.
-			c.job(t, "limited", func(s *controldb.StepSpec) { s.MaxParallelism = ptr(1) })
+			c.job(t, "limited", func(s *model.StepSpec) { s.MaxParallelism = ptr(1) })
 			c.start(t, "limited")
 			other := c.term(t)
 			c.resolve(t, other, "d0", "d1")
@@ -661,7 +663,7 @@ func turnsOfManySteps(t *testing.T, limited bool) {
 
 func TestRunProgress(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(0) })
 		c.job(t, "other", nil)
 		term := c.term(t)
 		id := c.start(t, "j")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/fleet"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -45,14 +47,14 @@ func TestTerms(t *testing.T) {
 		_, err = c.Pass(ctx, controldb.PassRequest{Term: another, MaxConcurrentTargets: 1})
 		require.ErrorIs(t, err, dberror.ErrTermEnded)
 
-		agents, err := c.Agents(ctx)
+		agents, err := fleet.On(c.Store).List(ctx)
 		require.NoError(t, err)
 		require.Len(t, agents, 1)
 		require.Equal(t, second.ID.Number, agents[0].Term)
 		require.True(t, agents[0].Live)
 		require.Equal(t, a, controldb.Agent{ID: agents[0].AgentID, Host: agents[0].Host, Version: agents[0].Version, MaxConcurrentTargets: agents[0].MaxConcurrentTargets})
 		require.NoError(t, c.EndTerm(ctx, second.ID))
-		agents, err = c.Agents(ctx)
+		agents, err = fleet.On(c.Store).List(ctx)
 		require.NoError(t, err)
 		require.False(t, agents[0].Live)
 		require.Equal(t, "Ended", agents[0].EndReason)
@@ -81,7 +83,7 @@ func TestTermExpiresInDatabaseTime(t *testing.T) {
 
 func TestHandOver(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(1) })
+		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = ptr(1) })
 		id := c.start(t, "j")
 		dead := c.term(t)
 		c.resolve(t, dead, "a", "b")
@@ -148,11 +150,11 @@ func TestTwoTermsClaimDifferentTasks(t *testing.T) {
 
 func TestLiveAgentsNeedsOneRow(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
-		n, err := c.LiveAgents(t.Context())
+		n, err := fleet.On(c.Store).Live(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
 		c.exec(t, `ALTER VIEW jobs.live_agents AS SELECT 0 AS live_agents WHERE 1 = 0;`)
-		_, err = c.LiveAgents(t.Context())
+		_, err = fleet.On(c.Store).Live(t.Context())
 		require.EqualError(t, err, "count live agents: got 0 rows, want 1")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
@@ -112,7 +113,7 @@ func TestLongNamesAddressNothing(t *testing.T) {
 		name := strings.Repeat("x", 128)
 		c.exec(t, `EXEC jobs.sp_add_job @p1; EXEC jobs.sp_add_target_group @p1; EXEC jobs.sp_add_calendar @p1, N'{"dates":["2030-12-24"]}';`, name)
 		for label, err := range map[string]error{
-			"delete job":          c.DeleteJob(ctx, name+"y", true),
+			"delete job":          catalog.On(c.Store).DeleteJob(ctx, name+"y", true),
 			"delete target group": targetgroups.On(c.Store).Delete(ctx, name+strings.Repeat("y", 372)),
 			"delete calendar":     timetable.On(c.Store).DeleteCalendar(ctx, name+" "),
 		} {

@@ -13,9 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -38,7 +41,7 @@ func TestTogether(t *testing.T) {
 				}
 				_, err := timetable.On(tx).Add(ctx, timetable.Spec{JobName: last, Name: "last", Kind: new("cron5"), Spec: new("0 2 * * *")})
 				require.NoError(t, err)
-				_, err = tx.Jobs(ctx, "")
+				_, err = catalog.On(tx).Jobs(ctx, "")
 				require.ErrorContains(t, err, "cannot be made together", "a store that only collects calls reads nothing")
 				return nil
 			})
@@ -51,7 +54,7 @@ func TestTogether(t *testing.T) {
 		list, err = timetable.On(c.Store).List(t.Context(), timetable.Filter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		require.Len(t, list, 401)
-		entries, err := c.AuditLog(t.Context(), controldb.AuditFilter{Limit: 401})
+		entries, err := auditlog.On(c.Store).Read(t.Context(), auditlog.Filter{Limit: 401})
 		require.NoError(t, err)
 		require.Len(t, entries, 401)
 		for _, e := range entries {
@@ -68,11 +71,11 @@ func TestRehearse(t *testing.T) {
 		c.job(t, "j", nil)
 		rename := func(from string) func(*controldb.Store) error {
 			return func(tx *controldb.Store) error {
-				return tx.UpdateJob(t.Context(), controldb.JobSpec{Name: from, NewName: ptr("k")})
+				return catalog.On(tx).UpdateJob(t.Context(), model.JobSpec{Name: from, NewName: ptr("k")})
 			}
 		}
 		author := caller.With(t.Context(), caller.Caller{Role: "jobs_author", Name: "ann", Door: caller.DoorWeb, CorrelationID: uuid.New()})
-		before, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
+		before, err := auditlog.On(c.Store).Read(t.Context(), auditlog.Filter{})
 		require.NoError(t, err)
 		require.NoError(t, c.Rehearse(author, "rename", rename("j")))
 		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), dberror.ErrJobNotFound)
@@ -81,9 +84,9 @@ func TestRehearse(t *testing.T) {
 		calls, err := c.Record(func(tx *controldb.Store) error { return tx.Together(t.Context(), "rename", rename("j")) })
 		require.NoError(t, err)
 		require.Equal(t, []controldb.Call{{Procedure: "jobs.sp_update_job", Args: []controldb.Arg{{Name: "job_name", Value: "j"}, {Name: "new_name", Value: "k"}}}}, calls)
-		_, err = c.JobDetail(t.Context(), "j")
+		_, err = catalog.On(c.Store).JobDetail(t.Context(), "j")
 		require.NoError(t, err)
-		after, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
+		after, err := auditlog.On(c.Store).Read(t.Context(), auditlog.Filter{})
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 	})
@@ -96,14 +99,14 @@ func TestTogetherAsRole(t *testing.T) {
 		for role, allowed := range map[string]bool{"jobs_author": true, "jobs_reader": false} {
 			ctx := caller.With(t.Context(), caller.Caller{Role: role, Name: "ann", Door: caller.DoorREST, CorrelationID: uuid.New()})
 			err := c.Together(ctx, "change a job", func(tx *controldb.Store) error {
-				if err := tx.UpdateJob(ctx, controldb.JobSpec{Name: "j", Description: ptr(role)}); err != nil {
+				if err := catalog.On(tx).UpdateJob(ctx, model.JobSpec{Name: "j", Description: ptr(role)}); err != nil {
 					return err
 				}
-				return tx.UpdateJob(ctx, controldb.JobSpec{Name: "j", NewName: ptr("k")})
+				return catalog.On(tx).UpdateJob(ctx, model.JobSpec{Name: "j", NewName: ptr("k")})
 			})
 			require.Equal(t, allowed, err == nil, "%s: %v", role, err)
 		}
-		jobs, err := c.Jobs(t.Context(), "k")
+		jobs, err := catalog.On(c.Store).Jobs(t.Context(), "k")
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
 		require.Equal(t, "jobs_author", jobs[0].Description)
@@ -152,7 +155,7 @@ func TestTogetherUnknown(t *testing.T) {
 		add := func(names ...string) error {
 			return store.Together(t.Context(), "add jobs", func(tx *controldb.Store) error {
 				for _, name := range names {
-					if _, err := tx.AddJob(t.Context(), controldb.JobSpec{Name: name}); err != nil {
+					if _, err := catalog.On(tx).AddJob(t.Context(), model.JobSpec{Name: name}); err != nil {
 						return err
 					}
 				}
@@ -163,7 +166,7 @@ func TestTogetherUnknown(t *testing.T) {
 		err = add("a", "b")
 		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		require.ErrorContains(t, err, unknown)
-		jobs, err := c.Jobs(t.Context(), "")
+		jobs, err := catalog.On(c.Store).Jobs(t.Context(), "")
 		require.NoError(t, err)
 		require.Len(t, jobs, 2, "here, they were made")
 		err = add("c", "a")
@@ -185,7 +188,7 @@ func TestTogetherEndedByTheServer(t *testing.T) {
 	store, _ := env.Control(t)
 	armed.Store(true)
 	err := store.Together(t.Context(), "add jobs", func(tx *controldb.Store) error {
-		_, err := tx.AddJob(t.Context(), controldb.JobSpec{Name: "a"})
+		_, err := catalog.On(tx).AddJob(t.Context(), model.JobSpec{Name: "a"})
 		return err
 	})
 	require.False(t, armed.Load(), "the session was ended")

@@ -9,11 +9,12 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/targets"
 )
 
-// run runs a job to its end on some databases.
+// runToEnd runs a job to its end on some databases.
 func (c *control) runToEnd(t *testing.T, term controldb.TermID, job string, databases ...string) uuid.UUID {
 	t.Helper()
 	id := c.start(t, job)
@@ -120,7 +121,7 @@ func TestTraceParentOfACaller(t *testing.T) {
 			ctx := caller.With(t.Context(), caller.Caller{
 				Role: "jobs_operator", Name: "p", Door: caller.DoorREST, CorrelationID: uuid.New(), TraceParent: given,
 			})
-			id, err := c.StartJob(ctx, "j", uuid.Nil)
+			id, err := executions.On(c.Store).StartJob(ctx, "j", uuid.Nil)
 			require.NoError(t, err)
 			want := given
 			if given != parent {

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -57,7 +58,7 @@ func TestUninstall(t *testing.T) {
 		_, err = deploy.On(c.Store).Uninstall(ctx)
 		require.ErrorIs(t, err, deploy.ErrInUse)
 		require.ErrorContains(t, err, "1 run active, 1 agent at work")
-		require.NoError(t, c.StopJob(ctx, run))
+		require.NoError(t, executions.On(c.Store).Stop(ctx, run))
 		c.pass(t, term.ID)
 		_, err = deploy.On(c.Store).Uninstall(ctx)
 		require.ErrorContains(t, err, "0 runs active, 1 agent at work")

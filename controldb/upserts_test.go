@@ -8,9 +8,11 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/access"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -26,18 +28,18 @@ type state struct {
 func TestSetJob(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		spec := controldb.JobSpec{Name: "j", Description: ptr("d"), Enabled: ptr(true), IntervalType: ptr("minutes"), IntervalCount: ptr(15)}
-		put, err := c.SetJob(ctx, spec, nil)
+		spec := model.JobSpec{Name: "j", Description: ptr("d"), Enabled: ptr(true), IntervalType: ptr("minutes"), IntervalCount: ptr(15)}
+		put, err := catalog.On(c.Store).SetJob(ctx, spec, nil)
 		require.NoError(t, err)
 		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		due := c.rows(t, `SELECT next_due_at, revision FROM jobs_internal.schedules`)
 		spec.Name = "J"
-		put, err = c.SetJob(ctx, spec, nil)
+		put, err = catalog.On(c.Store).SetJob(ctx, spec, nil)
 		require.NoError(t, err)
 		require.Equal(t, state{false, 1}, state{put.Created, put.Object.Revision}, "nothing changes")
 		require.Equal(t, due, c.rows(t, `SELECT next_due_at, revision FROM jobs_internal.schedules`), "the schedule does not begin anew")
 
-		put, err = c.SetJob(ctx, controldb.JobSpec{Name: "j"}, nil)
+		put, err = catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: "j"}, nil)
 		require.NoError(t, err)
 		require.False(t, put.Created)
 		require.Greater(t, put.Object.Revision, int64(1))
@@ -45,19 +47,19 @@ func TestSetJob(t *testing.T) {
 			c.rows(t, `SELECT job_name, description, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs`))
 
 		for _, match := range []int64{0, 1} {
-			_, err = c.SetJob(ctx, spec, ptr(match))
+			_, err = catalog.On(c.Store).SetJob(ctx, spec, ptr(match))
 			require.ErrorIs(t, err, dberror.ErrRevision)
 		}
-		_, err = c.SetJob(ctx, spec, ptr(put.Object.Revision))
+		_, err = catalog.On(c.Store).SetJob(ctx, spec, ptr(put.Object.Revision))
 		require.NoError(t, err)
-		_, err = c.SetJob(ctx, spec, ptr(int64(-1)))
+		_, err = catalog.On(c.Store).SetJob(ctx, spec, ptr(int64(-1)))
 		require.NoError(t, err)
-		_, err = c.SetJob(ctx, controldb.JobSpec{Name: "new"}, ptr(int64(-1)))
+		_, err = catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: "new"}, ptr(int64(-1)))
 		require.ErrorIs(t, err, dberror.ErrRevision)
-		_, err = c.SetJob(ctx, controldb.JobSpec{Name: "new"}, ptr(int64(0)))
+		_, err = catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: "new"}, ptr(int64(0)))
 		require.NoError(t, err)
 		for _, name := range []string{"", "a%b", "jobagent$x"} {
-			_, err = c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
+			_, err = catalog.On(c.Store).SetJob(ctx, model.JobSpec{Name: name}, nil)
 			require.Equal(t, dberror.KindInvalid, dberror.KindOf(err), name)
 		}
 	})
@@ -68,22 +70,22 @@ func TestSetJobStep(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j'`)
-		spec := controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 1"), TargetGroup: new("g"), RetryAttempts: ptr(3),
-			Credential: ptr("c"), Output: &controldb.OutputSpec{
+		spec := model.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 1"), TargetGroup: new("g"), RetryAttempts: ptr(3),
+			Credential: ptr("c"), Output: &model.OutputSpec{
 				Type: ptr("SqlDatabase"), Server: ptr("srv"), Database: ptr("db"), Table: ptr("t"), Credential: ptr("oc"),
 				ResourceGroup: ptr("rg"),
 			}}
-		put, err := c.SetJobStep(ctx, spec, nil)
+		put, err := catalog.On(c.Store).SetJobStep(ctx, spec, nil)
 		require.NoError(t, err)
 		require.True(t, put.Created)
 		require.Equal(t, 1, put.Object.JobVersion)
-		again, err := c.SetJobStep(ctx, spec, nil)
+		again, err := catalog.On(c.Store).SetJobStep(ctx, spec, nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put[controldb.JobStep]{Object: put.Object}, again)
+		require.Equal(t, controldb.Put[catalog.JobStep]{Object: put.Object}, again)
 		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @max_parallelism = 3; EXEC jobs.sp_set_jobstep_options @job_name = N'j', @at_most_once = 1, @run_when = N'Finished', @after = N''`)
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, &put.Object.Revision)
+		_, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, &put.Object.Revision)
 		require.ErrorIs(t, err, dberror.ErrRevision)
-		again, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
+		again, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.NoError(t, err)
 		require.Equal(t, 4, again.Object.JobVersion)
 		require.Equal(t, []string{"s|SELECT 2|10|NULL|NULL|NULL|NULL|3|true|Finished|[]"}, c.rows(t, `SELECT s.step_name, s.command, s.retry_attempts, s.credential_name, s.output_type,
@@ -91,18 +93,18 @@ s.output_server_name, s.output_resource_group_name, s.max_parallelism, o.at_most
 FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job_id AND o.is_current = 1 AND o.step_id = s.step_id`))
 
 		for id, ok := range map[int]bool{0: false, 1: true, 2: true, 3: false} {
-			_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("x"), StepID: ptr(id), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
+			_, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: "j", StepName: ptr("x"), StepID: ptr(id), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 			require.Equal(t, ok, err == nil, id)
 			if ok {
-				_, err = c.DeleteJobStep(ctx, "j", nil, ptr("x"))
+				_, err = catalog.On(c.Store).DeleteJobStep(ctx, "j", nil, ptr("x"))
 				require.NoError(t, err)
 			}
 		}
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), StepID: ptr(2), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
+		_, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: "j", StepName: ptr("s"), StepID: ptr(2), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.Equal(t, int32(50011), dberror.NumberOf(err))
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("nope")}, nil)
+		_, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("nope")}, nil)
 		require.ErrorIs(t, err, dberror.ErrGroupNotFound)
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "nope", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
+		_, err = catalog.On(c.Store).SetJobStep(ctx, model.StepSpec{JobName: "nope", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 	})
 }

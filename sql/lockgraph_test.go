@@ -204,8 +204,8 @@ var differentReads = []reason{
 	{
 		"fire_schedules",
 		"copy_steps",
-		[]string{"jobs", "job_steps"},
-		"It reads the steps of the current version, by key; steps that are being added belong to the next version.", "I03_frozen_target_list",
+		[]string{"jobs", "job_versions", "job_steps"},
+		"It reads the current version, those of active runs, and the steps of the former, by key; what is being added belongs to the next version.", "I03_frozen_target_list",
 	},
 	{
 		"purge_history",

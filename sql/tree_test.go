@@ -362,7 +362,7 @@ func equalsIn(conditions []syntax.Cond, alias string) map[string]syntax.Expr {
 	return found
 }
 
-// statements are the statements below n that contain no others, with their comments.
+// statement is a statement that contains no other one, with its comments.
 type statement struct {
 	syntax.Stmt
 	comments string // inside it, and in the lines directly above it

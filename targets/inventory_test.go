@@ -56,7 +56,7 @@ func TestAzureResourceGraphIsRefused(t *testing.T) {
 	const id = `"id": "/subscriptions/s/resourceGroups/g/providers/Microsoft.Sql/servers/a/databases/d"`
 	for answer, want := range map[string]string{
 		``:             "want the JSON that az graph query prints",
-		`{}`:           "there is no array data",
+		`{}`:           "with an array data",
 		`{"data": {}}`: "want the JSON that az graph query prints",
 		`{"data": [{` + id + `}], "skip_token": "ew0K", "total_records": 1}`: "the answer is incomplete: it has 1 rows",
 		`{"data": [{` + id + `}], "skip_token": null, "total_records": 2}`:   "the answer is incomplete",

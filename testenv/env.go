@@ -26,7 +26,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/tsqld"
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
+	"github.com/jobagent/jobagent/testenv/strict"
 )
 
 // envDSN names a real SQL Server: a connection string with a login that may create databases and

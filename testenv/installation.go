@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -48,17 +50,17 @@ func (e *Env) Install(t testing.TB, n int) *Installation {
 
 // AddJob creates a job with one step per script. Each step runs on all target databases; options
 // change each step.
-func (in *Installation) AddJob(t testing.TB, name string, scripts []string, options ...func(*controldb.StepSpec)) {
+func (in *Installation) AddJob(t testing.TB, name string, scripts []string, options ...func(*model.StepSpec)) {
 	t.Helper()
-	_, err := in.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(in.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	for i, script := range scripts {
 		stepName := fmt.Sprintf("step %d", i+1)
-		spec := controldb.StepSpec{JobName: name, StepName: &stepName, Command: new(script), TargetGroup: new(Group)}
+		spec := model.StepSpec{JobName: name, StepName: &stepName, Command: new(script), TargetGroup: new(Group)}
 		for _, option := range options {
 			option(&spec)
 		}
-		_, err := in.Store.AddJobStep(t.Context(), spec)
+		_, err := catalog.On(in.Store).AddJobStep(t.Context(), spec)
 		require.NoError(t, err)
 	}
 }
@@ -66,7 +68,7 @@ func (in *Installation) AddJob(t testing.TB, name string, scripts []string, opti
 // Start starts a run of a job.
 func (in *Installation) Start(t testing.TB, job string) uuid.UUID {
 	t.Helper()
-	id, err := in.Store.StartJob(t.Context(), job, uuid.Nil)
+	id, err := executions.On(in.Store).StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
 	return id
 }

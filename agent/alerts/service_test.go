@@ -18,7 +18,10 @@ import (
 	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
 	"github.com/jobagent/jobagent/targets/outbound"
@@ -135,15 +138,15 @@ func (f *fixture) nobody(t *testing.T) {
 	ctx := t.Context()
 	zero := 0
 	require.NoError(t, alerting.On(f.store).AddRule(ctx, "nobody", alerting.AlertNoAgent, alerting.Change{Seconds: &zero, Channels: &[]string{"hook"}}))
-	_, err := f.store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	_, err := catalog.On(f.store).AddJob(ctx, model.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = f.store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: new("Http")})
+	_, err = catalog.On(f.store).AddJobStep(ctx, model.StepSpec{JobName: "j", Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: new("Http")})
 	require.NoError(t, err)
-	_, err = f.store.StartJob(ctx, "j", uuid.New())
+	_, err = executions.On(f.store).StartJob(ctx, "j", uuid.New())
 	require.NoError(t, err)
 }
 
-// state returns the only alert.
+// alert returns the only alert.
 func (f *fixture) alert(t *testing.T) alerting.Alert {
 	t.Helper()
 	list, err := alerting.On(f.store).Alerts(t.Context(), alerting.Filter{})

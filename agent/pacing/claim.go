@@ -1,8 +1,11 @@
 package pacing
 
-// OutcomesPerCall bounds the outcomes of one delivery. A batch of this size is some 100 kB of JSON,
-// and more if scripts print much.
+// OutcomesPerCall bounds the outcomes of one delivery. A batch of this size is some 100 kB of JSON.
 const OutcomesPerCall = 1000
+
+// OutcomeBytesPerCall bounds the texts of one delivery, for scripts that print much: each attempt
+// may have 256 KiB of messages, and a call must end within a minute.
+const OutcomeBytesPerCall = 4 << 20
 
 // Claims is the state that decides how many tasks an agent may claim.
 type Claims struct {

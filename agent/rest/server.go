@@ -51,12 +51,13 @@ type Config struct {
 	Region string
 	// CORSOrigins are the origins whose scripts may call the front; "*" means any.
 	CORSOrigins []string
-	// Observer is told about each request; nil: nobody is.
+	// Observer gets each request; nil: requests are not observed.
 	Observer Observer
 	Log      *zap.Logger
 }
 
-// Observer is told about requests. It is called by many goroutines at once, and must not block.
+// Observer gets the requests of a server. It is called by many goroutines at once, and must not
+// block.
 type Observer interface {
 	// Answered is called when a request has ended. surface is empty outside of the surfaces.
 	// operation is the ID of the operation, the prefix of a handler, or empty for an unknown path.
@@ -162,7 +163,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 	e.answer(e.handle(path))
 }
 
-// guid parses a GUID; the result is zero if the text is none.
+// guid parses a GUID; the result is zero if the text is not a GUID.
 func guid(text string) uuid.UUID {
 	if len(text) != 36 { // uuid.Parse takes more forms
 		return uuid.Nil
@@ -544,8 +545,8 @@ func (e *exchange) end() {
 	e.observe()
 }
 
-// observe tells the observer about the request. Streams of events are no requests: they end when
-// the client goes away.
+// observe reports the request to the observer. Streams of events are left out: they last until the
+// client disconnects.
 func (e *exchange) observe() {
 	if e.server.cfg.Observer == nil || strings.HasPrefix(e.w.Header().Get("Content-Type"), "text/event-stream") {
 		return

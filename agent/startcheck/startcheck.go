@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -20,11 +21,11 @@ type Job struct {
 
 // Read reads a job. It returns [dberror.ErrJobNotFound] when there is none of this name.
 func Read(ctx context.Context, store *controldb.Store, name string) (Job, error) {
-	job, err := store.JobDetail(ctx, name)
+	job, err := catalog.On(store).JobDetail(ctx, name)
 	if err != nil {
 		return Job{}, err
 	}
-	steps, err := store.JobSteps(ctx, job.Name, nil)
+	steps, err := catalog.On(store).JobSteps(ctx, job.Name, nil)
 	if err != nil {
 		return Job{}, err
 	}
@@ -32,7 +33,7 @@ func Read(ctx context.Context, store *controldb.Store, name string) (Job, error)
 }
 
 // New makes a job of its declarations and of the steps of its current version.
-func New(declared string, steps []controldb.JobStep) (j Job, err error) {
+func New(declared string, steps []catalog.JobStep) (j Job, err error) {
 	if j.Declared, err = parameters.ParseDeclarations(declared); err != nil {
 		return j, err
 	}

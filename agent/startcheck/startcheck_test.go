@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/startcheck"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // job returns a job with a step of T-SQL and one that calls an endpoint.
 func job(t *testing.T, declared string) startcheck.Job {
 	t.Helper()
-	j, err := startcheck.New(declared, []controldb.JobStep{
+	j, err := startcheck.New(declared, []catalog.JobStep{
 		{CommandType: "TSql", Command: "SELECT '$(param.tenant)', '$(job_name)';"},
 		{CommandType: "Http", Command: `{"url": "https://h/$(param.path)"}`},
 		{CommandType: "TSql", Command: "SELECT '$(param."}, // cannot be read: its run says so

@@ -16,13 +16,16 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -31,10 +34,10 @@ import (
 func job(t *testing.T, f *front.Front, command string) string {
 	t.Helper()
 	name := "web " + strings.ReplaceAll(t.Name(), "/", " ") + " <b>&'"
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	step, attempts := "s1", 0
-	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, StepName: &step, Command: new(command), TargetGroup: new("g1"), RetryAttempts: &attempts})
+	_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{JobName: name, StepName: &step, Command: new(command), TargetGroup: new("g1"), RetryAttempts: &attempts})
 	require.NoError(t, err)
 	return name
 }
@@ -105,7 +108,7 @@ func TestStartAndRerun(t *testing.T) {
 
 	// The script was mended: the form offers it, and the run succeeds.
 	step, mended := 1, "SELECT 1;"
-	version, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: name, StepID: &step, Command: &mended})
+	version, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: name, StepID: &step, Command: &mended})
 	require.NoError(t, err)
 	require.Equal(t, 2, version)
 	form = b.form(path)
@@ -115,7 +118,7 @@ func TestStartAndRerun(t *testing.T) {
 	require.Equal(t, jobs.Succeeded, await(t, f, mendedRun).Lifecycle)
 
 	// The audit log names the person and the door.
-	entries, err := f.Store.AuditLog(t.Context(), controldb.AuditFilter{Limit: 200})
+	entries, err := auditlog.On(f.Store).Read(t.Context(), auditlog.Filter{Limit: 200})
 	require.NoError(t, err)
 	found := false
 	for _, e := range entries {
@@ -245,7 +248,7 @@ func TestStartWithDeclaredParameters(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
 	require.Contains(t, a.Body, "Missing parameters: other")
 
-	require.NoError(t, f.Store.SetJobParameters(t.Context(), name, `[{"name": "tenant", "required": true, "description": "Which <b>"},
+	require.NoError(t, catalog.On(f.Store).SetJobParameters(t.Context(), name, `[{"name": "tenant", "required": true, "description": "Which <b>"},
 {"name": "days", "type": "integer", "default": 7}, {"name": "mode", "choices": ["fast", "full"], "default": "fast"}, {"name": "dry", "type": "boolean"}]`, nil))
 	a = b.get(path)
 	require.Regexp(t, `<input id="f-param.tenant" name="param.tenant" value="" type="text"[^>]* required`, a.Body)
@@ -299,10 +302,10 @@ func TestRetryNowAndGiveUp(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := "web " + t.Name()
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	attempts, wait := 5, 1000
-	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+	_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 		JobName: name, Command: new("THROW 50000, 'not yet mended', 1;"), TargetGroup: new("g1"), RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait,
 	})
 	require.NoError(t, err)
@@ -479,7 +482,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := fmt.Sprintf("web %s", t.Name())
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	b := as(t, f, "operator")
 	path := base + "/jobs/" + segment(name) + "/start"
@@ -495,11 +498,11 @@ func TestComplete(t *testing.T) {
 	f := front.Shared(t)
 	for result, want := range map[string]jobs.Lifecycle{"succeeded": jobs.Succeeded, "failed": jobs.Failed} {
 		name := "web approval " + result
-		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 		require.NoError(t, err)
 		f.H.Handle("/"+result, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 		step, kind, attempts := "approve", "Http", 0
-		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: name, StepName: &step, CommandType: &kind, RetryAttempts: &attempts,
 			Command: new(fmt.Sprintf(`{"url": "%s/%s", "allow_http": true, "callback": {"timeout_seconds": 600}, "body": "$(callback_url)"}`, f.H.URL, result)),
 		})
@@ -540,7 +543,7 @@ func TestAcknowledge(t *testing.T) {
 	name := job(t, f, "SELECT 1")
 	lifecycles := string(jobs.Succeeded)
 	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), "web ended", alerting.AlertRunEnded, alerting.Change{JobName: &name, Lifecycles: &lifecycles}))
-	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
 	var list []alerting.Alert
@@ -593,7 +596,7 @@ func TestDatabases(t *testing.T) {
 	_, err = holds.On(f.Store).Pause(t.Context(), id)
 	require.ErrorIs(t, err, dberror.ErrTargetNotPaused)
 
-	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
 	o, err := executions.On(f.Store).TargetOutcomes(t.Context(), executions.TargetFilter{Jobs: 1, Top: 1})

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -29,7 +31,7 @@ func TestLiveDefinitions(t *testing.T) {
 	name := job(t, f, "SELECT 1;")
 	_, err := timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: name, Name: "~<night>", Kind: new("cron5"), Spec: new("30 2 * * *")})
 	require.NoError(t, err)
-	steps, err := f.Store.JobSteps(t.Context(), name, new(1))
+	steps, err := catalog.On(f.Store).JobSteps(t.Context(), name, new(1))
 	require.NoError(t, err)
 	require.NotEmpty(t, steps)
 	b := as(t, f, "reader")
@@ -45,7 +47,7 @@ func TestLiveDefinitions(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.Status, path)
 		bodies[path] = a.Body
 	}
-	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
 	for path, last := range pages {
@@ -76,12 +78,12 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 	paths := []string{
 		base + "/jobs/" + segment(name), base + "/schedules/" + segment(name) + "/night", base + "/schedules?search=" + url.QueryEscape(name),
 	}
-	require.NoError(t, f.Store.SetJobParameters(t.Context(), name, `[{"name": "tenant", "required": true}]`, nil))
+	require.NoError(t, catalog.On(f.Store).SetJobParameters(t.Context(), name, `[{"name": "tenant", "required": true}]`, nil))
 	for _, path := range paths {
 		body := b.get(path).Body
 		require.Regexp(t, `It starts no runs: <[^>]*>[^<]*tenant`, body, path)
 	}
-	require.NoError(t, f.Store.SetJobParameters(t.Context(), name, `[{"name": "tenant", "default": "x"}]`, nil))
+	require.NoError(t, catalog.On(f.Store).SetJobParameters(t.Context(), name, `[{"name": "tenant", "default": "x"}]`, nil))
 	for _, path := range paths {
 		require.NotContains(t, b.get(path).Body, "It starts no runs", path)
 	}

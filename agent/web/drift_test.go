@@ -11,9 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/drifts"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -23,12 +25,12 @@ func TestDriftPages(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := "web drift <b>&'"
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	add := func(step, command string) {
 		t.Helper()
 		attempts := 0
-		_, err := f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err := catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: name, StepName: &step, CommandType: new("Drift"), Command: &command, TargetGroup: new("g1"), RetryAttempts: &attempts,
 		})
 		require.NoError(t, err)
@@ -39,7 +41,7 @@ func TestDriftPages(t *testing.T) {
 	require.Contains(t, reader.get(at).Body, `/drift"><bdi>Schemas</bdi></a>`)
 	require.Contains(t, reader.get(at+"/drift").Body, "No step of type Drift has read these databases.")
 
-	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
 	require.Contains(t, reader.get(base+"/runs/"+run.String()).Body, `/drift">schemas</a>`)
@@ -90,7 +92,7 @@ func TestDriftPages(t *testing.T) {
 	// A step that fails says why; the comparison is like that of a terminal.
 	add("compare", fmt.Sprintf(`{"against":"%s/%s","exclude":["only <here>"]}`, f.ServerName, f.Targets[0]))
 	add("release", `{"against":"web <none>","exclude":["only <here>"]}`)
-	run, err = f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err = executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
 	shown = reader.get(at + "/drift")

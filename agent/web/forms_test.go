@@ -10,11 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
@@ -110,7 +112,7 @@ type formCase struct {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "formed"})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: "formed"})
 	require.NoError(t, err)
 	long := strings.Repeat("x", 129)
 	cases := []formCase{
@@ -127,7 +129,7 @@ func TestForms(t *testing.T) {
 			},
 			shown: []string{"EXECUTE jobs.sp_set_job @job_name = N'form job', @description = N'It''s <b>'", "jobs.sp_set_job_parameters", "jobagent apply -f form-job.yaml", "kind: Job", "count: 2"},
 			check: func(t *testing.T, f *front.Front) {
-				job, err := f.Store.JobDetail(t.Context(), "form job")
+				job, err := catalog.On(f.Store).JobDetail(t.Context(), "form job")
 				require.NoError(t, err)
 				require.Equal(t, "It's <b>", job.Description)
 				require.Equal(t, "Days", job.IntervalType)
@@ -145,13 +147,13 @@ func TestForms(t *testing.T) {
 				{"command.text", " ", "command.text", "The command is empty."}, {"command", "", "command", "want one of"}, {"command", "http", "command.text", "JSON object"}, {"retry_attempts", "-1", "retry_attempts", "want 0 to"},
 				{"retry_errors", "Some", "retry_errors", "want Transient or All"}, {"initial_retry_interval_seconds", "0", "initial_retry_interval_seconds", "want 1"},
 				{"maximum_retry_interval_seconds", "x", "maximum_retry_interval_seconds", "whole number"}, {"retry_interval_backoff_multiplier", "0.5", "retry_interval_backoff_multiplier", "want 1"},
-				{"step_timeout_seconds", "0", "step_timeout_seconds", "want 1"}, {"max_parallelism", "0", "max_parallelism", "want 1"}, {"after", "missing", "after", "there is no step"},
+				{"step_timeout_seconds", "0", "step_timeout_seconds", "want 1"}, {"max_parallelism", "0", "max_parallelism", "want 1"}, {"after", "missing", "after", "does not exist"},
 				{"run_when", "Failed", "run_when", "comes after none"}, {"on_targets", "Failed", "on_targets", "Failed"}, {"on_unknown_outcome", "Await", "on_unknown_outcome", "only actions"},
 				{"output.server", "", "output.server", "A text is missing."}, {"output.subscription_id", "x", "output.subscription_id", "GUID"}, {"credential", strings.Repeat("c", 129), "credential", "at most 128"},
 			},
 			shown: []string{"EXECUTE jobs.sp_add_jobstep", "SET @command1 += N'GO' + NCHAR(10);", "@target_group_name = N'g1'", "jobagent apply -f formed.yaml"},
 			check: func(t *testing.T, f *front.Front) {
-				steps, err := f.Store.JobSteps(t.Context(), "formed", new(1))
+				steps, err := catalog.On(f.Store).JobSteps(t.Context(), "formed", new(1))
 				require.NoError(t, err)
 				require.Len(t, steps, 1)
 				require.Equal(t, "SELECT 1;\nGO\nSELECT 'a\\\nb';", steps[0].Command)
@@ -165,7 +167,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"command.text", "", "command.text", "The command is empty."}, {"retry_attempts", "x", "retry_attempts", "whole number"}},
 			shown: []string{"EXECUTE jobs.sp_update_jobstep", "@command = N'SELECT 2;'", "SELECT 2;"},
 			check: func(t *testing.T, f *front.Front) {
-				steps, err := f.Store.JobSteps(t.Context(), "formed", new(2))
+				steps, err := catalog.On(f.Store).JobSteps(t.Context(), "formed", new(2))
 				require.NoError(t, err)
 				require.Equal(t, "first", steps[0].StepName)
 				require.Equal(t, "SELECT 2;", steps[0].Command)
@@ -389,7 +391,7 @@ func TestForms(t *testing.T) {
 			c.check(t, f)
 		}
 	}
-	entries, err := f.Store.AuditLog(t.Context(), controldb.AuditFilter{ObjectKind: "TargetGroup", ObjectName: "formed group"})
+	entries, err := auditlog.On(f.Store).Read(t.Context(), auditlog.Filter{ObjectKind: "TargetGroup", ObjectName: "formed group"})
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
 	require.Equal(t, "author-token", entries[0].Caller)
@@ -406,7 +408,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	_, err := targetgroups.On(f.Store).Set(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
-	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
+	require.NoError(t, settings.On(f.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
 	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), name, alerting.AlertScheduleFaulted, alerting.Change{}))
 	require.NoError(t, alerting.On(f.Store).AddChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
 	_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
@@ -437,7 +439,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 		// Somebody else's change of something else is not named.
 		_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "other", Kind: new("cron5"), Spec: new("0 2 * * *")})
 		require.NoError(t, err)
-		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "other", Max: 5}))
+		require.NoError(t, settings.On(f.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "other", Max: 5}))
 		if c.field != "schedule.text" {
 			require.Contains(t, shortly(ann.press(path, "preview", form)), "admin-token", c.path)
 		}

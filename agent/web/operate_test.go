@@ -11,6 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -20,7 +23,7 @@ func TestOverviewPage(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "RAISERROR('Order <4711> is missing', 16, 1);")
-	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)
 
@@ -56,7 +59,7 @@ func TestOverviewPage(t *testing.T) {
 // hostOf returns the machine of the agent, as pages show it.
 func hostOf(t *testing.T, f *front.Front) string {
 	t.Helper()
-	list, err := f.Store.Agents(t.Context())
+	list, err := fleet.On(f.Store).List(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, list)
 	return list[0].Host
@@ -80,7 +83,7 @@ func TestLimitsPage(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1;")
-	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitJob, Name: name, Max: 3}))
+	require.NoError(t, settings.On(f.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitJob, Name: name, Max: 3}))
 	a := as(t, f, "reader").get(base + "/limits")
 	require.Equal(t, http.StatusOK, a.Status)
 	require.Contains(t, a.Body, "TestLimitsPage &lt;b&gt;")

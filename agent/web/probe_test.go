@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -50,7 +51,7 @@ var probe = page.Set{
 	},
 	Topics: []live.Topic{{Pattern: "probe/{id}", Interval: 50 * time.Millisecond, Open: func(id string) (live.Source, error) {
 		return live.Fragments("probe", func(ctx context.Context, store *controldb.Store) (any, error) {
-			_, err := store.Jobs(ctx, "none")
+			_, err := catalog.On(store).Jobs(ctx, "none")
 			return id, err
 		}, "block"), nil
 	}}},

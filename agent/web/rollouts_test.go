@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -38,9 +39,9 @@ func TestRolloutPages(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "PRINT 1;")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), name, `{"waves": [
  {"name": "canary <1>", "targets": 1, "approval": true, "bake_seconds": 3600, "max_failed": "50%"}, {"name": "rest", "targets": "rest"}]}`, nil))
-	run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: name, Hold: true})
+	run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: name, Hold: true})
 	require.NoError(t, err)
 	rolloutState(t, f, run, rollouts.Paused)
 	path := base + "/rollouts/" + run.String()
@@ -105,8 +106,8 @@ func TestRolloutPages(t *testing.T) {
 
 	// A wave whose gate fails is run again.
 	failing := job2(t, f, "THROW 50000, N'bad', 1;")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), failing, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
-	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: failing}); err != nil {
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), failing, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
+	if run, err = executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: failing}); err != nil {
 		t.Fatal(err)
 	}
 	rolloutState(t, f, run, rollouts.Stopped)
@@ -119,8 +120,8 @@ func TestRolloutPages(t *testing.T) {
 
 	// A wave whose targets fail their preflight does not start.
 	plan := `{"waves": [{"name": "all", "targets": "rest"}], "preflight": "leave_out", "preflight_options": {"rights": ["NOTHING"]}}`
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), failing, plan, nil))
-	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: failing}); err != nil {
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), failing, plan, nil))
+	if run, err = executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: failing}); err != nil {
 		t.Fatal(err)
 	}
 	rolloutState(t, f, run, rollouts.Stopped)
@@ -137,8 +138,8 @@ func TestRolloutPages(t *testing.T) {
 	// What the probe of a wave returned on its targets.
 	plan = `{"waves": [{"name": "all", "targets": "rest", "probe_job": "` + job2(t, f, "SELECT 4321 AS n;") + `", "probe_max_value": 5000}]}`
 	probed := job2(t, f, "PRINT 1;")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), probed, plan, nil))
-	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: probed}); err != nil {
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), probed, plan, nil))
+	if run, err = executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: probed}); err != nil {
 		t.Fatal(err)
 	}
 	rolloutState(t, f, run, rollouts.Succeeded)
@@ -153,9 +154,9 @@ func TestUndoOfARollout(t *testing.T) {
 	f := front.Shared(t)
 	name := job(t, f, "PRINT 1;")
 	undo := job2(t, f, "PRINT 2;")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [{"name": "first", "targets": 1}, {"name": "rest", "targets": "rest"}],
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), name, `{"waves": [{"name": "first", "targets": 1}, {"name": "rest", "targets": "rest"}],
  "undo_job": "`+undo+`"}`, nil))
-	run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: name})
+	run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: name})
 	require.NoError(t, err)
 	path := base + "/rollouts/" + run.String()
 	reader, b := as(t, f, "reader"), as(t, f, "operator")
@@ -188,14 +189,14 @@ func TestUndoOfARollout(t *testing.T) {
 	// A state that no target has is refused beside its field, and so is a plan without a job.
 	wrong := b.post(path+"/undo", b.form(path+"/undo", "only", "Failed"))
 	require.Equal(t, http.StatusUnprocessableEntity, wrong.Status, wrong.Body)
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
-	run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: name})
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), name, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
+	run, err = executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: name})
 	require.NoError(t, err)
 	rolloutState(t, f, run, rollouts.Succeeded)
 	path = base + "/rollouts/" + run.String()
 	without := b.post(path+"/undo", b.form(path+"/undo"))
 	require.Equal(t, http.StatusConflict, without.Status, without.Body)
-	entries, err := f.Store.AuditLog(t.Context(), controldb.AuditFilter{Action: "sp_undo_rollout", Limit: 10})
+	entries, err := auditlog.On(f.Store).Read(t.Context(), auditlog.Filter{Action: "sp_undo_rollout", Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -28,7 +29,7 @@ func targetPath(f *front.Front, run uuid.UUID, database string) string {
 // begin starts a run and waits for its end.
 func begin(t *testing.T, f *front.Front, name, parameters string) uuid.UUID {
 	t.Helper()
-	run, err := f.Store.StartJobWith(t.Context(), name, uuid.Nil, parameters)
+	run, err := executions.On(f.Store).StartJobWith(t.Context(), name, uuid.Nil, parameters)
 	require.NoError(t, err)
 	await(t, f, run)
 	return run
@@ -105,7 +106,7 @@ IF DB_NAME() = N'` + bad + `'
 	} {
 		require.Equal(t, http.StatusNotFound, b.get(path).Status, path)
 	}
-	require.NoError(t, f.Store.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: name}))
+	require.NoError(t, executions.On(f.Store).Purge(t.Context(), executions.PurgeRequest{JobName: name}))
 	for _, page := range []string{"", "/tree", "/timeline", "/compare"} {
 		purged := base + "/runs/" + run.String() + page
 		if page == "" {
@@ -143,10 +144,10 @@ func TestRunPages(t *testing.T) {
 	name := job(t, f, "PRINT N'fine';")
 	first := begin(t, f, name, "")
 	command := "IF DB_NAME() = N'" + bad + "' RAISERROR(N'<img> is full', 16, 1);"
-	_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: name, StepID: new(1), Command: &command})
+	_, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: name, StepID: new(1), Command: &command})
 	require.NoError(t, err)
 	second := begin(t, f, name, "")
-	rerun, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: second})
+	rerun, err := executions.On(f.Store).Rerun(t.Context(), executions.RerunRequest{Origin: second})
 	require.NoError(t, err)
 	await(t, f, rerun)
 	b := as(t, f, "reader")
@@ -195,7 +196,7 @@ func TestTargetPageWhileItRuns(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "WAITFOR DELAY '00:00:30';")
-	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	b := as(t, f, "reader")
 	path := targetPath(f, run, f.Targets[0])
@@ -214,7 +215,7 @@ func TestTargetPageWhileItRuns(t *testing.T) {
 	for _, topic := range []string{"target/x", "target/" + run.String() + ".1.x", "tree/x", "timeline/x.0.50"} {
 		require.Equal(t, http.StatusNotFound, b.get(base+"/events?topic="+topic).Status, topic)
 	}
-	require.NoError(t, f.Store.StopJob(t.Context(), run))
+	require.NoError(t, executions.On(f.Store).Stop(t.Context(), run))
 	await(t, f, run)
 	requireText(t, b.get(path).Body, "Canceled")
 }
@@ -225,7 +226,7 @@ func TestTargetPageOfAction(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := "web TestTargetPageOfAction"
-	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	f.H.Handle("/page-fails", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -235,15 +236,15 @@ func TestTargetPageOfAction(t *testing.T) {
 	f.H.Handle("/page-waits", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	for path, further := range map[string]string{"page-fails": "", "page-waits": `, "callback": {"timeout_seconds": 600}, "body": "$(callback_url)"`} {
 		kind, after := "Http", "[]"
-		spec := controldb.StepSpec{
+		spec := model.StepSpec{
 			JobName: name, StepName: &path, CommandType: &kind, RetryAttempts: new(int),
 			Command: new(fmt.Sprintf(`{"url": "%s/%s", "allow_http": true%s}`, f.H.URL, path, further)),
 		}
 		spec.After = &after
-		_, err = f.Store.AddJobStep(t.Context(), spec)
+		_, err = catalog.On(f.Store).AddJobStep(t.Context(), spec)
 		require.NoError(t, err)
 	}
-	run, err := f.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	b := as(t, f, "operator")
 	pages := map[string]string{} // by step
@@ -269,6 +270,6 @@ func TestTargetPageOfAction(t *testing.T) {
 	requireData(t, a)
 	requireText(t, a.Body, "Waiting for a report")
 	requireText(t, a.Body, "/callbacks/"+run.String()+"/")
-	require.NoError(t, f.Store.StopJob(t.Context(), run))
+	require.NoError(t, executions.On(f.Store).Stop(t.Context(), run))
 	await(t, f, run)
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -82,7 +83,7 @@ func TestTriggersPage(t *testing.T) {
 	f := front.Shared(t)
 	names := []string{"graph <a>", "graph b", "graph c"}
 	for _, name := range names {
-		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		_, err := catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 		require.NoError(t, err)
 	}
 	add := func(job, name string, upstreams ...string) {

@@ -20,9 +20,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -87,15 +89,15 @@ func (h *authorServer) start(name, server, database, credential, script string) 
 	_, err = targetgroups.On(h.author).AddMember(ctx, name, targets.Member{Membership: targets.Include,
 		Kind: targets.SQLDatabase, Server: server, Database: database})
 	require.NoError(t, err)
-	_, err = h.author.AddJob(ctx, controldb.JobSpec{Name: name})
+	_, err = catalog.On(h.author).AddJob(ctx, model.JobSpec{Name: name})
 	require.NoError(t, err)
-	spec := controldb.StepSpec{JobName: name, TargetGroup: new(name), Command: new(script), RetryAttempts: &one}
+	spec := model.StepSpec{JobName: name, TargetGroup: new(name), Command: new(script), RetryAttempts: &one}
 	if credential != "" {
 		spec.Credential = &credential
 	}
-	_, err = h.author.AddJobStep(ctx, spec)
+	_, err = catalog.On(h.author).AddJobStep(ctx, spec)
 	require.NoError(t, err)
-	id, err = h.author.StartJob(ctx, name, uuid.Nil)
+	id, err = executions.On(h.author).StartJob(ctx, name, uuid.Nil)
 	require.NoError(t, err)
 	return id
 }
@@ -185,13 +187,13 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	work := h.start("work", "127.0.0.1,"+port, "Tenant2", "", "CREATE TABLE dbo.Visits (VisitedAt DATETIME2 NOT NULL);")
 	require.Equal(t, jobs.Succeeded, h.end(work).Lifecycle)
 	yes, stepID := true, 1
-	_, err = h.author.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", StepID: &stepID,
+	_, err = catalog.On(h.author).UpdateJobStep(t.Context(), model.StepSpec{JobName: "work", StepID: &stepID,
 		AtMostOnce: &yes})
 	require.NoError(t, err)
 	step := "DROP TABLE dbo.Visits;"
-	_, err = h.author.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", StepID: &stepID, Command: &step})
+	_, err = catalog.On(h.author).UpdateJobStep(t.Context(), model.StepSpec{JobName: "work", StepID: &stepID, Command: &step})
 	require.NoError(t, err)
-	work, err = h.author.StartJob(t.Context(), "work", uuid.Nil)
+	work, err = executions.On(h.author).StartJob(t.Context(), "work", uuid.Nil)
 	require.NoError(t, err)
 	row := h.end(work)
 	require.Equal(t, jobs.Succeeded, row.Lifecycle, row.LastMessage)

@@ -28,8 +28,12 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -362,11 +366,11 @@ func (c *accountCrash) define(store *controldb.Store, i int) bool {
 		Database: fmt.Sprintf("target%d", i),
 	})
 	if err == nil {
-		_, err = store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+		_, err = catalog.On(store).AddJob(ctx, model.JobSpec{Name: "j"})
 	}
 	if err == nil {
 		name := "s"
-		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: &name, Command: new("WAITFOR DELAY '00:00:01';"), TargetGroup: new("g")})
+		_, err = catalog.On(store).AddJobStep(ctx, model.StepSpec{JobName: "j", StepName: &name, Command: new("WAITFOR DELAY '00:00:01';"), TargetGroup: new("g")})
 	}
 	if err != nil {
 		c.t.Errorf("define a job: %v", err)
@@ -376,7 +380,7 @@ func (c *accountCrash) define(store *controldb.Store, i int) bool {
 
 // startRun starts a run that the deletion of the account has to stop.
 func (c *accountCrash) startRun(store *controldb.Store) {
-	if _, err := store.StartJob(c.t.Context(), "j", uuid.Nil); err != nil {
+	if _, err := executions.On(store).StartJob(c.t.Context(), "j", uuid.Nil); err != nil {
 		c.t.Errorf("start a run: %v", err)
 		return
 	}
@@ -389,7 +393,7 @@ func (c *accountCrash) audit(store *controldb.Store, i int) {
 	t, ctx := c.t, c.t.Context()
 	agent, err := account.On(store).Read(ctx)
 	require.NoError(t, err)
-	limits, err := store.Limits(ctx)
+	limits, err := settings.On(store).Limits(ctx)
 	require.NoError(t, err)
 	db := c.server.open(t, accountDatabase(i))
 	var inProgress, failed, active, terms int

@@ -31,7 +31,10 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
@@ -269,15 +272,15 @@ func (c *crash) defineActions(store *controldb.Store) {
 			commandType = action.TypeProcess
 			command = `{"entry": "ledger", "args": ["$(idempotency_key)", "$(attempt)"]}`
 		}
-		_, err := store.AddJob(c.t.Context(), controldb.JobSpec{Name: name})
+		_, err := catalog.On(store).AddJob(c.t.Context(), model.JobSpec{Name: name})
 		require.NoError(c.t, err)
 		typeName, attempts, seconds := string(commandType), 20, 1
-		_, err = store.AddJobStep(c.t.Context(), controldb.StepSpec{
+		_, err = catalog.On(store).AddJobStep(c.t.Context(), model.StepSpec{
 			JobName: name, Command: new(command), CommandType: &typeName, TargetGroup: new(group),
 			RetryAttempts: &attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 		})
 		require.NoError(c.t, err)
-		options := controldb.StepSpec{JobName: name}
+		options := model.StepSpec{JobName: name}
 		fail, await, once := "Fail", "Await", true
 		switch job {
 		case jobOnce:
@@ -289,7 +292,7 @@ func (c *crash) defineActions(store *controldb.Store) {
 		default:
 			continue
 		}
-		_, err = store.UpdateJobStep(c.t.Context(), options)
+		_, err = catalog.On(store).UpdateJobStep(c.t.Context(), options)
 		require.NoError(c.t, err)
 	}
 }
@@ -546,14 +549,14 @@ func (c *crash) writeActionConfigs(listens []string) {
 func (c *crash) startAction(store *controldb.Store, stopped map[uuid.UUID]bool) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
 	defer cancel()
-	id, err := store.StartJob(ctx, actionJob(len(c.started)), uuid.New())
+	id, err := executions.On(store).StartJob(ctx, actionJob(len(c.started)), uuid.New())
 	if err != nil {
 		return
 	}
 	c.started = append(c.started, id)
 	if victim := c.started[c.rng.IntN(min(len(c.started), 20))+max(0, len(c.started)-20)]; c.rng.IntN(30) == 0 {
 		stopped[victim] = true // even if the answer is lost
-		_ = store.StopJob(ctx, victim)
+		_ = executions.On(store).Stop(ctx, victim)
 	}
 }
 

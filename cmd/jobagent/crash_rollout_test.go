@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/sim"
@@ -45,7 +46,7 @@ func TestCrashRollOuts(t *testing.T) {
 		c.startRun(store)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if id, err := store.StartJob(ctx, rollOutJob(c.rng.IntN(crashRollOuts)), uuid.New()); err == nil { // none of this job is active
+		if id, err := executions.On(store).StartJob(ctx, rollOutJob(c.rng.IntN(crashRollOuts)), uuid.New()); err == nil { // none of this job is active
 			c.started = append(c.started, id)
 			c.counts["roll-out started"]++
 		}

@@ -30,9 +30,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -272,7 +274,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	require.NoError(t, err)
 	c.addJob(store, "every minute", attempts, seconds, sim.WriteLedger)
 	enabled, kind, count := true, "Minutes", 1
-	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled,
+	require.NoError(t, catalog.On(store).UpdateJob(t.Context(), model.JobSpec{Name: "every minute", Enabled: &enabled,
 		IntervalType: &kind, IntervalCount: &count}))
 	return names
 }
@@ -284,11 +286,11 @@ const oftenScheduled = "often scheduled"
 func crashJob(i int) string { return fmt.Sprintf("by hand %d", i%crashJobs+1) }
 
 func (c *crash) addJob(store *controldb.Store, name string, attempts, seconds int, scripts ...string) {
-	_, err := store.AddJob(c.t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(store).AddJob(c.t.Context(), model.JobSpec{Name: name})
 	require.NoError(c.t, err)
 	for i, script := range scripts {
 		stepName := fmt.Sprintf("step %d", i+1)
-		_, err := store.AddJobStep(c.t.Context(), controldb.StepSpec{
+		_, err := catalog.On(store).AddJobStep(c.t.Context(), model.StepSpec{
 			JobName: name, StepName: &stepName, Command: new(script), TargetGroup: new("all"),
 			RetryAttempts: &attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 		})
@@ -300,7 +302,7 @@ func (c *crash) addJob(store *controldb.Store, name string, attempts, seconds in
 func (c *crash) startRun(store *controldb.Store) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
 	defer cancel()
-	id, err := store.StartJob(ctx, crashJob(len(c.started)), uuid.New())
+	id, err := executions.On(store).StartJob(ctx, crashJob(len(c.started)), uuid.New())
 	if err == nil {
 		c.started = append(c.started, id)
 	}
@@ -531,7 +533,7 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 func (c *crash) endSchedules(store *controldb.Store) {
 	enabled := false
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
-		return store.UpdateJob(c.t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled}) == nil
+		return catalog.On(store).UpdateJob(c.t.Context(), model.JobSpec{Name: "every minute", Enabled: &enabled}) == nil
 	})
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
 		return timetable.On(store).Enable(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil

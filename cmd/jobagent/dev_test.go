@@ -26,10 +26,12 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -265,13 +267,13 @@ func TestDevSurvivesKill(t *testing.T) {
 			Database: name, Membership: targets.Include})
 		require.NoError(t, err)
 	}
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{
 		JobName: "j", TargetGroup: new("g"), Command: new("WAITFOR DELAY '00:00:02'; INSERT INTO dbo.ledger (run) VALUES ($(job_execution_id));"),
 	})
 	require.NoError(t, err)
-	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
+	id, err := executions.On(store).StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
 	eventually(t, 20*time.Second, "attempts run", func() bool {
 		run, err := executions.On(store).Get(t.Context(), id, executions.States)
@@ -338,12 +340,12 @@ func TestDevSaysWhatItWaitsFor(t *testing.T) {
 		Kind: targets.SQLDatabase, Server: server, Database: "Tenant1", Membership: targets.Include,
 	})
 	require.NoError(t, err)
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", TargetGroup: new("g"),
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{JobName: "j", TargetGroup: new("g"),
 		Command: new("INSERT INTO dbo.begun (n) VALUES (1); WAITFOR DELAY '00:01:00';")})
 	require.NoError(t, err)
-	_, err = store.StartJob(t.Context(), "j", uuid.Nil)
+	_, err = executions.On(store).StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
 	// A run in progress has no script yet: its first task resolves the target group.
 	eventually(t, 20*time.Second, "the script runs", func() bool {

@@ -14,7 +14,10 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -108,11 +111,11 @@ func (m *measured) log(t *testing.T, name string) {
 // run creates a job of one step and starts a run of it.
 func (c *costs) run(t *testing.T, name string) {
 	t.Helper()
-	_, err := c.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(c.store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = c.store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, TargetGroup: new("fleet"), Command: new("SELECT 1;")})
+	_, err = catalog.On(c.store).AddJobStep(t.Context(), model.StepSpec{JobName: name, TargetGroup: new("fleet"), Command: new("SELECT 1;")})
 	require.NoError(t, err)
-	_, err = c.store.StartJob(t.Context(), name, uuid.Nil)
+	_, err = executions.On(c.store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 }
 

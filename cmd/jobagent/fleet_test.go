@@ -31,9 +31,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fleet"
@@ -171,10 +173,10 @@ func (f *fleetRun) define(members []targets.Member) {
 	}
 	attempts, seconds := 20, 1
 	for i := range *fleetJobs {
-		_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: fleetJob(i)})
+		_, err := catalog.On(f.store).AddJob(t.Context(), model.JobSpec{Name: fleetJob(i)})
 		require.NoError(t, err)
 		for step := range *fleetSteps {
-			_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{
+			_, err = catalog.On(f.store).AddJobStep(t.Context(), model.StepSpec{
 				JobName: fleetJob(i), StepName: new(fmt.Sprintf("step %d", step+1)), TargetGroup: new("fleet"), Command: new("UPDATE dbo.t SET n = 1;"),
 				RetryAttempts: &attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 			})
@@ -248,7 +250,7 @@ func (f *fleetRun) round(t *testing.T, name string) {
 		before := f.usage(t)
 		var ids []uuid.UUID
 		for i := range *fleetJobs {
-			id, err := f.store.StartJob(t.Context(), fleetJob(i), uuid.Nil)
+			id, err := executions.On(f.store).StartJob(t.Context(), fleetJob(i), uuid.Nil)
 			require.NoError(t, err)
 			ids = append(ids, id)
 		}

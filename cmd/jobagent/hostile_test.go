@@ -21,9 +21,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/hostile"
 )
@@ -103,23 +104,23 @@ func TestHostileProcesses(t *testing.T) {
 			_, err := targetgroups.On(server.Store).AddMember(t.Context(), group, m)
 			require.NoError(t, err)
 		}
-		_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
+		_, err = catalog.On(server.Store).AddJob(t.Context(), model.JobSpec{Name: job})
 		require.NoError(t, err)
 		seconds, none := limit, 0
-		step := controldb.StepSpec{JobName: job, Command: new("/* EXEC script */ SELECT 1 AS a;"), TargetGroup: new(group),
+		step := model.StepSpec{JobName: job, Command: new("/* EXEC script */ SELECT 1 AS a;"), TargetGroup: new(group),
 			Timeout: &seconds, RetryAttempts: &none}
 		if output {
 			kind, host, database, table := "SqlDatabase", comma, "out", "t"
-			step.Output = &controldb.OutputSpec{Type: &kind, Server: &host, Database: &database, Table: &table}
+			step.Output = &model.OutputSpec{Type: &kind, Server: &host, Database: &database, Table: &table}
 		}
-		_, err = server.Store.AddJobStep(t.Context(), step)
+		_, err = catalog.On(server.Store).AddJobStep(t.Context(), step)
 		require.NoError(t, err)
 	}
 	// run runs a job. It returns the rows of the targets, the duration, and the agent's maximum
 	// memory meanwhile.
 	run := func(job string) (rows []executions.Execution, took time.Duration, most int64) {
 		start := time.Now()
-		id, err := server.Store.StartJob(t.Context(), job, uuid.Nil)
+		id, err := executions.On(server.Store).StartJob(t.Context(), job, uuid.Nil)
 		require.NoError(t, err)
 		for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C {
 			most = max(most, agent.resident(t))

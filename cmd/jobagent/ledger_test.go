@@ -19,7 +19,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -132,18 +135,18 @@ func (l *ledger) define() {
 	step, seconds, giveUp := 1, 1, "Fail"
 	for i := range l.jobs {
 		j := &l.jobs[i]
-		_, err := l.store.AddJob(t.Context(), controldb.JobSpec{Name: j.name})
+		_, err := catalog.On(l.store).AddJob(t.Context(), model.JobSpec{Name: j.name})
 		require.NoError(t, err)
-		_, err = l.store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(l.store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: j.name, Command: new(strings.Join(j.batches, "\nGO\n")), TargetGroup: new("all"),
 			RetryAttempts: &j.attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 		})
 		require.NoError(t, err)
-		options := controldb.StepSpec{JobName: j.name, StepID: &step, AtMostOnce: &j.once}
+		options := model.StepSpec{JobName: j.name, StepID: &step, AtMostOnce: &j.once}
 		if j.giveUp {
 			options.OnUnknownOutcome = &giveUp
 		}
-		_, err = l.store.UpdateJobStep(t.Context(), options)
+		_, err = catalog.On(l.store).UpdateJobStep(t.Context(), options)
 		require.NoError(t, err)
 	}
 }
@@ -156,20 +159,20 @@ func (l *ledger) work() {
 	defer cancel()
 	switch {
 	case l.turn%3 == 0:
-		id, err := l.store.StartJob(ctx, l.jobs[l.next%len(l.jobs)].name, uuid.New())
+		id, err := executions.On(l.store).StartJob(ctx, l.jobs[l.next%len(l.jobs)].name, uuid.New())
 		if err == nil {
 			l.started = append(l.started, id)
 			l.next++
 		}
 	case l.turn%11 == 0 && len(l.started) > 0:
 		latest := l.started[max(0, len(l.started)-3):]
-		if l.store.StopJob(ctx, latest[l.rng.IntN(len(latest))]) == nil { // refused if the run has ended
+		if executions.On(l.store).Stop(ctx, latest[l.rng.IntN(len(latest))]) == nil { // refused if the run has ended
 			l.counts["stop requested"]++
 		}
 	case l.turn%7 == 0 && len(l.started) > 0:
 		only := []string{"", "Failed", "Canceled", "Unknown", "Failed,Unknown", "Skipped"}[l.rng.IntN(6)]
 		origin := l.started[l.rng.IntN(len(l.started))]
-		id, err := l.store.RerunExecution(ctx, controldb.RerunRequest{Origin: origin, Only: only, ID: uuid.New()})
+		id, err := executions.On(l.store).Rerun(ctx, executions.RerunRequest{Origin: origin, Only: only, ID: uuid.New()})
 		if err == nil { // refused if the run is active, or has no target in such a state
 			l.started = append(l.started, id)
 			l.counts["rerun"]++

@@ -278,7 +278,7 @@ func TestLiveLoad(t *testing.T) {
 		"EXEC jobs.sp_add_jobstep @job_name = N'big', @command_type = N'Http', @target_group_name = N'big', @step_timeout_seconds = 3600, @command = N'"+
 			strings.ReplaceAll(definition.Encode(), "'", "''")+"';")
 	startAgent()
-	id, err := store.StartJob(ctx, "big", uuid.Nil)
+	id, err := executions.On(store).StartJob(ctx, "big", uuid.Nil)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		w, err := executions.On(store).Get(ctx, id, executions.States)
@@ -293,7 +293,7 @@ func TestLiveLoad(t *testing.T) {
 	share := 100 * used.Seconds() / liveLoad.Seconds()
 	t.Logf("%s\nwatched for %s: %s of a processor's time, %.2f %% of a core", text, *liveLoad, used, share)
 	require.Less(t, share, 5.0)
-	require.NoError(t, store.StopJob(ctx, id))
+	require.NoError(t, executions.On(store).Stop(ctx, id))
 }
 
 // processorTime is what a process that has ended has used.

@@ -67,7 +67,7 @@ func TestLocksOfProcesses(t *testing.T) {
 		}
 	}
 	start := func() uuid.UUID {
-		id, err := store.StartJob(t.Context(), "j", uuid.Nil)
+		id, err := executions.On(store).StartJob(t.Context(), "j", uuid.Nil)
 		require.NoError(t, err)
 		return id
 	}
@@ -166,7 +166,7 @@ func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 	})
 	const retention = "jobagent$history_retention"
 	eventually(t, 20*time.Second, "the system job is there", func() bool {
-		_, err := store.StartJob(context.WithoutCancel(t.Context()), retention, uuid.Nil)
+		_, err := executions.On(store).StartJob(context.WithoutCancel(t.Context()), retention, uuid.Nil)
 		return err == nil
 	})
 	ended := func(job string) (rows []executions.Run) {

@@ -29,6 +29,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/testenv"
@@ -359,11 +361,11 @@ func (r *restores) restore(kind string, b *controlBackup) {
 	r.startAll()
 	before = r.rowCounts()
 	eventually(t, restoreTime, "an agent is back", func() bool {
-		n, err := r.store.LiveAgents(t.Context())
+		n, err := fleet.On(r.store).Live(t.Context())
 		return err == nil && n > 0
 	})
 	eventually(t, restoreTime, "a start is refused", func() bool { // a call fails whose connection ended with the server
-		_, err := r.store.StartJob(t.Context(), crashJob(0), uuid.New())
+		_, err := executions.On(r.store).StartJob(t.Context(), crashJob(0), uuid.New())
 		require.Error(t, err)
 		return errors.Is(err, dberror.ErrPaused)
 	})

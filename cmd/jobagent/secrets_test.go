@@ -31,8 +31,10 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -309,9 +311,9 @@ func (h *canaryServer) runJobs() {
 		{"absent", "", "SELECT 1;", "Failed"},
 	} {
 		name := fmt.Sprintf("job %d", i)
-		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		_, err := catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: name})
 		require.NoError(t, err)
-		spec := controldb.StepSpec{JobName: name, TargetGroup: new(j.group), Command: new(j.command), RetryAttempts: &none}
+		spec := model.StepSpec{JobName: name, TargetGroup: new(j.group), Command: new(j.command), RetryAttempts: &none}
 		if j.group == "" {
 			action := "Http"
 			spec.CommandType = &action
@@ -319,9 +321,9 @@ func (h *canaryServer) runJobs() {
 		if j.credential != "" {
 			spec.Credential = &j.credential
 		}
-		_, err = store.AddJobStep(t.Context(), spec)
+		_, err = catalog.On(store).AddJobStep(t.Context(), spec)
 		require.NoError(t, err)
-		id, err := store.StartJob(t.Context(), name, uuid.Nil)
+		id, err := executions.On(store).StartJob(t.Context(), name, uuid.Nil)
 		require.NoError(t, err)
 		eventually(t, 30*time.Second, name+" ends", func() bool {
 			rows, err := executions.On(store).List(t.Context(), executions.Query{ID: id}, controldb.Page[executions.Key]{})

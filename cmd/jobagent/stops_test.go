@@ -26,8 +26,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -109,17 +111,17 @@ func TestStops(t *testing.T) {
 	c.addJob(store, stopsByHand, 0, 1, stopsScript)
 	c.addJob(store, stopsByLimit, 0, 1, stopsScript)
 	step, limit, credential := 1, 2, "stops"
-	for _, u := range []controldb.StepSpec{
+	for _, u := range []model.StepSpec{
 		{JobName: stopsByHand, StepID: &step, Credential: &credential},
 		{JobName: stopsByLimit, StepID: &step, Credential: &credential, Timeout: &limit},
 	} {
-		_, err = store.UpdateJobStep(t.Context(), u)
+		_, err = catalog.On(store).UpdateJobStep(t.Context(), u)
 		require.NoError(t, err)
 	}
 	c.startAgents(2)
 
 	for _, job := range []string{stopsByHand, stopsByLimit} {
-		id, err := store.StartJob(t.Context(), job, uuid.New())
+		id, err := executions.On(store).StartJob(t.Context(), job, uuid.New())
 		require.NoError(t, err)
 		c.started = append(c.started, id)
 	}
@@ -127,7 +129,7 @@ func TestStops(t *testing.T) {
 		return !slices.ContainsFunc(fleet, func(s *stopsServer) bool { return !s.runs(c.started[0]) })
 	})
 	running := time.Now()
-	require.NoError(t, store.StopJob(t.Context(), c.started[0]))
+	require.NoError(t, executions.On(store).Stop(t.Context(), c.started[0]))
 	c.settle(store)
 	pause(time.Until(running.Add(stopsScriptTime + time.Second))) // scripts that go on have ended then
 	c.auditStops(fleet, true)
@@ -142,11 +144,11 @@ func TestStops(t *testing.T) {
 		defer cancel()
 		switch turn % 40 {
 		case 0:
-			if id, err := store.StartJob(ctx, []string{stopsByHand, stopsByLimit}[turn/40%2], uuid.New()); err == nil {
+			if id, err := executions.On(store).StartJob(ctx, []string{stopsByHand, stopsByLimit}[turn/40%2], uuid.New()); err == nil {
 				c.started = append(c.started, id)
 			}
 		case 20:
-			_ = store.StopJob(ctx, c.started[len(c.started)-1]) // refused if the run has ended
+			_ = executions.On(store).Stop(ctx, c.started[len(c.started)-1]) // refused if the run has ended
 		}
 	})
 	c.settle(store)

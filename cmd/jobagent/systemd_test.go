@@ -23,9 +23,11 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -94,7 +96,7 @@ func TestSystemd(t *testing.T) {
 		t.Logf("systemd-analyze security %s: %s", unit, level[1])
 	}
 	require.Equal(t, "0\nactive\n", await("started"))
-	run, err := store.StartJob(t.Context(), "j", uuid.New())
+	run, err := executions.On(store).StartJob(t.Context(), "j", uuid.New())
 	require.NoError(t, err)
 	eventually(t, time.Minute, "the agent in the container runs the job", func() bool {
 		rows, err := executions.On(store).Rows(t.Context(), run)
@@ -156,9 +158,9 @@ func systemdControl(t *testing.T, server *devProcess) *controldb.Store {
 	_, err = targetgroups.On(store).AddMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Membership: targets.Include,
 		Server: strings.Replace(server.address, ":", ",", 1), Database: "tenant"})
 	require.NoError(t, err)
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", Command: new("SELECT 1;"), TargetGroup: new("g")})
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{JobName: "j", Command: new("SELECT 1;"), TargetGroup: new("g")})
 	require.NoError(t, err)
 	return store
 }

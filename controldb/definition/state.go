@@ -15,7 +15,9 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
@@ -41,7 +43,8 @@ type State struct {
 
 // Definitions are all definitions of a control database, each list by name.
 type Definitions struct {
-	controldb.Definitions
+	catalog.Definitions
+	Limits []settings.Limit // without their use
 	Groups []targetgroups.Detail
 	// Schedules include those of the jobs' own definitions, whose names are empty.
 	Schedules []timetable.Schedule
@@ -56,7 +59,10 @@ type Definitions struct {
 func Read(ctx context.Context, store *controldb.Store, jobNames []string) (*State, error) {
 	var d Definitions
 	var err error
-	if d.Definitions, err = store.Definitions(ctx, jobNames); err != nil {
+	if d.Definitions, err = catalog.On(store).Defined(ctx, jobNames); err != nil {
+		return nil, err
+	}
+	if d.Limits, err = settings.On(store).DefinedLimits(ctx); err != nil {
 		return nil, err
 	}
 	if d.Groups, err = targetgroups.On(store).Defined(ctx); err != nil {
@@ -177,7 +183,7 @@ func newGroup(g targetgroups.Detail) *manifest.TargetGroup {
 }
 
 // NewStep makes a step of a version of a job.
-func NewStep(s controldb.JobStep) (*manifest.Step, error) {
+func NewStep(s catalog.JobStep) (*manifest.Step, error) {
 	out := &manifest.Step{
 		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, Attempts: s.Attempts, StepOptions: s.StepOptions,
 	}
@@ -201,7 +207,7 @@ func NewStep(s controldb.JobStep) (*manifest.Step, error) {
 	return out, nil
 }
 
-func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []timetable.Schedule) (*manifest.Job, error) {
+func newJob(j catalog.JobDetail, steps []*manifest.Step, schedules []timetable.Schedule) (*manifest.Job, error) {
 	out := &manifest.Job{Name: j.Name, Description: j.Description, Rollout: manifest.JSON(j.RolloutPlan), Steps: steps}
 	if err := out.SetDeclarations(j.Parameters); err != nil {
 		return nil, err

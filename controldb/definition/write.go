@@ -13,7 +13,9 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
@@ -47,7 +49,7 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 	case *manifest.TargetWindow:
 		return holds.On(store).SetWindow(ctx, window(v))
 	case *manifest.Limit:
-		return store.SetLimit(ctx, *v)
+		return settings.On(store).SetLimit(ctx, *v)
 	case *manifest.Alert:
 		return writeAlert(ctx, store, v, have)
 	case *manifest.Job:
@@ -74,7 +76,7 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	case *manifest.TargetWindow:
 		return holds.On(store).DeleteWindow(ctx, v.Name)
 	case *manifest.Limit:
-		return store.RemoveLimit(ctx, *v)
+		return settings.On(store).RemoveLimit(ctx, *v)
 	case *manifest.Alert:
 		return alerting.On(store).DeleteRule(ctx, v.Name)
 	case *manifest.Job:
@@ -87,7 +89,7 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 // which raises the revision by 1: so another change makes the sum another one, too.
 func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, revision int64) error {
 	if len(j.Triggers) == 0 {
-		return store.DeleteJobIf(ctx, j.Name, false, &revision)
+		return catalog.On(store).DeleteJobIf(ctx, j.Name, false, &revision)
 	}
 	return store.Together(ctx, fmt.Sprintf("delete the job %q", j.Name), func(tx *controldb.Store) error {
 		for _, t := range j.Triggers {
@@ -96,7 +98,7 @@ func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, rev
 			}
 			revision++
 		}
-		return tx.DeleteJobIf(ctx, j.Name, false, &revision)
+		return catalog.On(tx).DeleteJobIf(ctx, j.Name, false, &revision)
 	})
 }
 
@@ -148,9 +150,9 @@ func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, 
 // writeJob makes the calls for a job, its steps, its schedules and its triggers.
 func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job, revision int64) error {
 	own, old := OwnSchedule(want), manifest.Interval{}
-	spec := controldb.JobSpec{Name: want.Name, Description: &want.Description, Enabled: &own.Enabled, IntervalType: &own.Interval,
+	spec := model.JobSpec{Name: want.Name, Description: &want.Description, Enabled: &own.Enabled, IntervalType: &own.Interval,
 		IntervalCount: &own.Count, Start: orTime(own.Start, NoStart), End: orTime(own.End, NoEnd)}
-	if _, err := tx.SetJob(ctx, spec, &revision); err != nil { // it also locks the job, and compares its revision
+	if _, err := catalog.On(tx).SetJob(ctx, spec, &revision); err != nil { // it also locks the job, and compares its revision
 		return err
 	}
 	var oldSteps []*manifest.Step
@@ -166,7 +168,7 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 		return err
 	}
 	if want.Rollout != oldPlan { // both are normalized
-		if err := tx.SetJobRollout(ctx, want.Name, string(want.Rollout), nil); err != nil {
+		if err := catalog.On(tx).SetJobRollout(ctx, want.Name, string(want.Rollout), nil); err != nil {
 			return err
 		}
 	}
@@ -243,7 +245,7 @@ func writeParameters(ctx context.Context, tx *controldb.Store, want, have *manif
 	if declared == old {
 		return nil
 	}
-	return tx.SetJobParameters(ctx, want.Name, declared, nil)
+	return catalog.On(tx).SetJobParameters(ctx, want.Name, declared, nil)
 }
 
 // OwnSchedule returns the schedule of the job's own definition, with the defaults if it has none.
@@ -411,15 +413,15 @@ func (w *stepWriter) inPlace(ctx context.Context) error {
 func (w *stepWriter) anew(ctx context.Context) error {
 	none, always, all := "", model.DefaultStep.RunWhen, model.DefaultStep.OnTargets
 	for _, h := range w.have {
-		alone := controldb.StepSpec{JobName: w.job, StepName: &h.Name, After: &none, RunWhen: &always, OnTargets: &all}
-		if _, err := w.tx.UpdateJobStep(ctx, alone); err != nil {
+		alone := model.StepSpec{JobName: w.job, StepName: &h.Name, After: &none, RunWhen: &always, OnTargets: &all}
+		if _, err := catalog.On(w.tx).UpdateJobStep(ctx, alone); err != nil {
 			return err
 		}
 	}
 	var order []string
 	for _, h := range w.have {
 		if findStep(w.want, h.Name) == nil {
-			if _, err := w.tx.DeleteJobStepIf(ctx, w.job, h.Name, nil); err != nil {
+			if _, err := catalog.On(w.tx).DeleteJobStepIf(ctx, w.job, h.Name, nil); err != nil {
 				return err
 			}
 			continue
@@ -437,7 +439,7 @@ func (w *stepWriter) anew(ctx context.Context) error {
 		}
 		if at := slices.Index(order, name); at != i {
 			id := i + 1
-			if _, err := w.tx.UpdateJobStep(ctx, controldb.StepSpec{JobName: w.job, StepName: &h.Name, NewID: &id}); err != nil {
+			if _, err := catalog.On(w.tx).UpdateJobStep(ctx, model.StepSpec{JobName: w.job, StepName: &h.Name, NewID: &id}); err != nil {
 				return err
 			}
 			order = slices.Insert(slices.Delete(order, at, at+1), i, name)
@@ -451,8 +453,8 @@ func (w *stepWriter) anew(ctx context.Context) error {
 		if after == nil {
 			after = new("(default)")
 		}
-		spec := controldb.StepSpec{JobName: w.job, StepName: &s.Name, After: after, RunWhen: &s.RunWhen, OnTargets: &s.OnTargets}
-		if _, err := w.tx.UpdateJobStep(ctx, spec); err != nil {
+		spec := model.StepSpec{JobName: w.job, StepName: &s.Name, After: after, RunWhen: &s.RunWhen, OnTargets: &s.OnTargets}
+		if _, err := catalog.On(w.tx).UpdateJobStep(ctx, spec); err != nil {
 			return err
 		}
 	}
@@ -472,7 +474,7 @@ func afterOf(s *manifest.Step) *string {
 	return new(string(text))
 }
 
-// add adds a step at a position. after is that of a [controldb.StepSpec]. With an empty text, for
+// add adds a step at a position. after is that of a [model.StepSpec]. With an empty text, for
 // anew, the step has the default conditions until anew sets those that are wanted.
 func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, after *string) error {
 	kind, text := s.CommandType()
@@ -491,18 +493,18 @@ func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, after *s
 	if s.Output != nil {
 		spec.Output = outputOf(s.Output, false)
 	}
-	_, err := w.tx.AddJobStep(ctx, spec)
+	_, err := catalog.On(w.tx).AddJobStep(ctx, spec)
 	return err
 }
 
 // outputOf returns the parameters of an output; with all, also empty ones, which remove values.
-func outputOf(o *manifest.Output, all bool) *controldb.OutputSpec {
+func outputOf(o *manifest.Output, all bool) *model.OutputSpec {
 	if o == nil {
 		none := ""
-		return &controldb.OutputSpec{Type: &none}
+		return &model.OutputSpec{Type: &none}
 	}
 	kind := "SqlDatabase"
-	spec := &controldb.OutputSpec{Type: &kind, Server: &o.Server, Database: &o.Database, Schema: &o.Schema, Table: &o.Table,
+	spec := &model.OutputSpec{Type: &kind, Server: &o.Server, Database: &o.Database, Schema: &o.Schema, Table: &o.Table,
 		Credential: given(o.Credential), ResourceGroup: given(o.ResourceGroup)}
 	if id, err := uuid.Parse(o.SubscriptionID); err == nil {
 		spec.SubscriptionID = &id
@@ -541,6 +543,6 @@ func (w *stepWriter) update(ctx context.Context, s, h *manifest.Step) error {
 	if (s.Output == nil) != (h.Output == nil) || s.Output != nil && *s.Output != *h.Output {
 		spec.Output = outputOf(s.Output, true)
 	}
-	_, err := w.tx.UpdateJobStep(ctx, spec)
+	_, err := catalog.On(w.tx).UpdateJobStep(ctx, spec)
 	return err
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -215,13 +216,54 @@ func TestIsDenied(t *testing.T) {
 	require.False(t, dberror.IsDenied(208))
 }
 
-// TestDeclarations: the declared indexes are those of a fresh install.
+// TestCollationsOfColumns: if all columns have another collation than the database, the database is
+// changed, and otherwise the columns.
+func TestCollationsOfColumns(t *testing.T) {
+	f := Facts{Collation: "A_CI_AS"}
+	columns := func(collations ...string) []collated {
+		var list []collated
+		for i, c := range collations {
+			list = append(list, collated{Table: "jobs_internal.t", Column: fmt.Sprint("c", i), Type: "NVARCHAR(9)", Nullable: i > 0, Collation: c})
+		}
+		return list
+	}
+	require.Empty(t, f.columnCollations(columns("A_CI_AS", "A_CI_AS")))
+	require.Contains(t, f.columnCollations(columns("B_CI_AS", "B_CI_AS"))[0].SQL, "ALTER DATABASE CURRENT COLLATE B_CI_AS;")
+	const first, second = "\nALTER TABLE jobs_internal.t ALTER COLUMN [c0] NVARCHAR(9) COLLATE A_CI_AS NOT NULL;", "\nALTER TABLE jobs_internal.t ALTER COLUMN [c1] NVARCHAR(9) COLLATE A_CI_AS NULL;"
+	require.True(t, strings.HasSuffix(f.columnCollations(columns("A_CI_AS", "B_CI_AS"))[0].SQL, "again."+second))
+	require.True(t, strings.HasSuffix(f.columnCollations(columns("B_CI_AS", "C_CI_AS"))[0].SQL, "again."+first+second))
+	f.EngineEdition = EditionAzureDatabase
+	require.Contains(t, f.columnCollations(columns("B_CI_AS"))[0].Command, "new database with the collation B_CI_AS")
+	require.Contains(t, f.columnCollations(columns("A_CI_AS", "B_CI_AS"))[0].SQL, "ALTER COLUMN")
+}
+
+// TestConditionsAsTheServerStoresThem: the condition of a CHECK constraint is recognised in the words
+// in which SQL Server stores it, and not if a value, a column or a bound has changed.
+func TestConditionsAsTheServerStoresThem(t *testing.T) {
+	const declared = "(\n        (state IN (N'On', N'Off (x)') AND Ended_At IS NULL)\n        OR n >= 1 OR ISJSON(note) = 1\n    )"
+	for stored, same := range map[string]bool{
+		"(([state]=N'Off (x)' OR [state]=N'On') AND [Ended_At] IS NULL OR [n]>=(1) OR isjson([note])=(1))":                   true,
+		"(([state]=N'Off (x)' OR [state]=N'On' OR [state]=N'New') AND [Ended_At] IS NULL OR [n]>=(1) OR isjson([note])=(1))": false,
+		"(([state]=N'Off (X)' OR [state]=N'On') AND [Ended_At] IS NULL OR [n]>=(1) OR isjson([note])=(1))":                   false,
+		"(([state]=N'Off (x)' OR [state]=N'On') AND [begun_at] IS NULL OR [n]>=(1) OR isjson([note])=(1))":                   false,
+		"(([state]=N'Off (x)' OR [state]=N'On') AND [Ended_At] IS NULL OR [n]>=(2) OR isjson([note])=(1))":                   false,
+	} {
+		require.Equal(t, same, checkMeaning(stored) == checkMeaning(declared), stored)
+	}
+	found := constraintsOf("t", "CREATE TABLE t (\n    CONSTRAINT CK_t\n        CHECK "+declared+",\n    CONSTRAINT FK_t FOREIGN KEY (a, B)\n        REFERENCES s.u (c, d) ON DELETE CASCADE\n);")
+	require.Equal(t, []constraint{
+		{table: "t", name: "FK_t", meaning: "a, b > s.u c, d cascade", text: "CONSTRAINT FK_t FOREIGN KEY (a, B)\n        REFERENCES s.u (c, d) ON DELETE CASCADE"},
+		{table: "t", name: "CK_t", meaning: checkMeaning(declared), text: "CONSTRAINT CK_t\n        CHECK " + declared},
+	}, found)
+}
+
+// TestDeclarations: the declared indexes and constraints are those of a fresh install.
 func TestDeclarations(t *testing.T) {
 	d, err := declarations()
 	require.NoError(t, err)
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
-	want, escalations := 0, 0
+	want, constraints, escalations := 0, 0, 0
 	for _, o := range objects {
 		if o.Kind != sqlfs.KindTable {
 			continue
@@ -234,10 +276,14 @@ func TestDeclarations(t *testing.T) {
 				strings.Contains(line, " UNIQUE (") {
 				want++
 			}
+			if strings.Contains(line, "FOREIGN KEY (") || strings.Contains(line, "CHECK (") {
+				constraints++
+			}
 			escalations += strings.Count(line, "LOCK_ESCALATION")
 		}
 	}
 	require.Len(t, d.indexes, want)
+	require.Len(t, d.constraints, constraints)
 	require.Len(t, d.escalation, escalations)
 	for _, x := range d.indexes {
 		require.NotEmpty(t, x.table, x.name)

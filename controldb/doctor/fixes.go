@@ -124,6 +124,20 @@ func fixConstraint(table, name string) string {
 	return fmt.Sprintf("ALTER TABLE %s WITH CHECK CHECK CONSTRAINT %s;", table, tsql.Name(name))
 }
 
+// fixColumnCollations gives columns a collation.
+func fixColumnCollations(columns []collated, collation string) string {
+	var b strings.Builder
+	b.WriteString("-- A column in an index or constraint (5074): drop these before. jobagent doctor then has the statements that add them again.\n")
+	for _, c := range columns {
+		null := "NOT NULL"
+		if c.Nullable {
+			null = "NULL"
+		}
+		fmt.Fprintf(&b, "ALTER TABLE %s ALTER COLUMN %s %s COLLATE %s %s;\n", c.Table, tsql.Name(c.Column), c.Type, collation, null)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // fixCollation changes the collation of the database.
 func fixCollation(collation string) string {
 	return strings.ReplaceAll(statementOf("change_collation"), "$(collation)", collation)

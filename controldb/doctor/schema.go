@@ -43,10 +43,11 @@ var (
 	escalationDeclaration = regexp.MustCompile(`(?m)^ALTER TABLE ([\w.]+) SET \(LOCK_ESCALATION = (\w+)\);`)
 )
 
-// declared holds the indexes and options of tables in the schema's files.
+// declared holds the indexes, constraints and options of tables in the schema's files.
 type declared struct {
-	indexes    []index
-	escalation map[string]string // table → option, of tables without the default
+	indexes     []index
+	constraints []constraint      // foreign keys and CHECK constraints
+	escalation  map[string]string // table → option, of tables without the default
 }
 
 // declarations reads the schema's files once. A test compares the result with a fresh install.
@@ -62,6 +63,7 @@ var declarations = sync.OnceValues(func() (declared, error) {
 			if m := tableDeclaration.FindStringSubmatch(part); m != nil {
 				table = m[1]
 			}
+			d.constraints = append(d.constraints, constraintsOf(table, part)...)
 			for _, m := range constraintDeclaration.FindAllStringSubmatch(part, -1) {
 				d.indexes = append(
 					d.indexes,
@@ -221,8 +223,7 @@ func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) 
 		Why: "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
 }
 
-// checkIndexes compares the indexes with those of the schema's files, and finds constraints that
-// are not checked.
+// checkIndexes compares the indexes and constraints with those of the schema's files.
 func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 	want, err := declarations()
 	if err != nil {
@@ -257,7 +258,7 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 			report(w, "is disabled", fixIndex(w, true, true, online))
 		}
 	}
-	constraints, err := uncheckedConstraints(ctx, e)
+	constraints, err := checkConstraints(ctx, e, want.constraints)
 	if err != nil {
 		return nil, err
 	}
@@ -267,35 +268,6 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 			found,
 			good(CodeIndexes, "all %d indexes are there, and all constraints hold", len(want.indexes)),
 		)
-	}
-	return found, nil
-}
-
-// uncheckedConstraints reports foreign keys and CHECK constraints that the server does not check,
-// or did not check for a while.
-func uncheckedConstraints(ctx context.Context, e *examination) ([]Finding, error) {
-	rows, err := call.SelectRows[struct {
-		Table    string `db:"table_name"`
-		Name     string `db:"constraint_name"`
-		Disabled bool   `db:"is_disabled"`
-	}](ctx, e.conn, Text("constraints"))
-	if err != nil {
-		return nil, err
-	}
-	var found []Finding
-	for _, r := range rows {
-		f := Finding{
-			Code:     CodeIndexes,
-			Severity: SeverityWarning,
-			Found:    fmt.Sprintf("constraint %s of %s is disabled", r.Name, r.Table),
-			Why:      "rows without what they belong to, or with values that procedures do not expect, can be stored",
-			SQL:      fixConstraint(r.Table, r.Name),
-		}
-		if !r.Disabled {
-			f.Found = fmt.Sprintf("constraint %s of %s was off when rows changed", r.Name, r.Table)
-			f.Why = "rows that break it may be there, and the server cannot rely on it in plans"
-		}
-		found = append(found, f)
 	}
 	return found, nil
 }
@@ -393,11 +365,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 // checkCollations finds columns whose collation is neither declared nor the database's. Comparing
 // such a column with a table variable or with a column of OPENJSON fails with error 468.
 func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
-	rows, err := call.SelectRows[struct {
-		Table     string `db:"table_name"`
-		Column    string `db:"column_name"`
-		Collation string `db:"collation_name"`
-	}](ctx, e.conn, Text("collations"))
+	rows, err := call.SelectRows[collated](ctx, e.conn, Text("collations"))
 	if err != nil {
 		return nil, err
 	}
@@ -405,18 +373,35 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows = slices.DeleteFunc(rows, func(r collated) bool { return declared[[2]string{strings.ToLower(r.Table), r.Column}] })
+	return e.database.columnCollations(rows), nil
+}
+
+// collated is a column of texts.
+type collated struct {
+	Table     string `db:"table_name"`
+	Column    string `db:"column_name"`
+	Type      string `db:"type_name"`
+	Nullable  bool   `db:"is_nullable"`
+	Collation string `db:"collation_name"`
+}
+
+// columnCollations returns the finding about columns that should have the collation of the
+// database, if some have another. If they all have the same other one, the database was changed
+// after the installation; otherwise the columns were.
+func (f Facts) columnCollations(columns []collated) []Finding {
+	others := slices.DeleteFunc(slices.Clone(columns), func(c collated) bool { return c.Collation == f.Collation })
+	if len(others) == 0 {
+		return nil // collationFinding has reported the collation
+	}
 	var names []string
-	collation := ""
-	for _, r := range rows {
-		if !declared[[2]string{strings.ToLower(r.Table), r.Column}] {
-			collation = r.Collation
-			names = append(names, fmt.Sprintf("%s.%s %s", r.Table, r.Column, r.Collation))
-		}
+	same := len(others) == len(columns)
+	collation := others[0].Collation
+	for _, c := range others {
+		names = append(names, fmt.Sprintf("%s.%s %s", c.Table, c.Column, c.Collation))
+		same = same && c.Collation == collation
 	}
-	if len(names) == 0 {
-		return nil, nil // collationFinding has reported the collation
-	}
-	f := Finding{
+	finding := Finding{
 		Code:     CodeCollation,
 		Severity: SeverityError,
 		Found: fmt.Sprintf(
@@ -426,16 +411,18 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 		),
 		Why: "procedures that compare them with texts of the database's collation fail (error 468)",
 	}
-	if e.database.EngineEdition == EditionAzureDatabase ||
-		e.database.EngineEdition == EditionFabric {
-		f.Command = fmt.Sprintf(
+	switch {
+	case !same:
+		finding.SQL = fixColumnCollations(others, f.Collation)
+	case f.EngineEdition == EditionAzureDatabase || f.EngineEdition == EditionFabric:
+		finding.Command = fmt.Sprintf(
 			"install in a new database with the collation %s; that of a database in Azure cannot be changed",
 			collation,
 		)
-	} else {
-		f.SQL = fixCollation(collation)
+	default:
+		finding.SQL = fixCollation(collation)
 	}
-	return []Finding{f}, nil
+	return []Finding{finding}
 }
 
 // DeclaredTables returns the names of the tables that a file of the schema creates.

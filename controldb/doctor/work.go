@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/controldb/summary"
@@ -366,7 +367,7 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 				Finding{
 					Code:     CodeSettings,
 					Severity: SeverityWarning,
-					Found:    fmt.Sprintf("there is no setting %s", tsql.Literal(r.Name)),
+					Found:    fmt.Sprintf("the setting %s does not exist", tsql.Literal(r.Name)),
 					Why:      "no procedure reads it; the name may be misspelled",
 					SQL:      remove,
 				},
@@ -549,9 +550,9 @@ ORDER BY term_id;`)
 	}
 	live, held := 0, 0
 	var versions, lost []string
-	var engines []controldb.AgentStatus
+	var engines []fleet.Agent
 	for _, r := range rows {
-		engines = append(engines, controldb.AgentStatus{Host: r.Host, Live: r.Live, Engine: r.Engine, ZoneData: r.ZoneData})
+		engines = append(engines, fleet.Agent{Host: r.Host, Live: r.Live, Engine: r.Engine, ZoneData: r.ZoneData})
 		switch {
 		case r.Live:
 			live++
@@ -591,8 +592,8 @@ ORDER BY term_id;`)
 		}
 		findings = append(findings, missing...)
 	}
-	if found, advice := controldb.EngineNotice(engines); found != "" {
-		findings = append(findings, Finding{Code: CodeAgents, Severity: SeverityWarning, Found: found, Why: controldb.EngineEffect + "; " + advice,
+	if found, advice := fleet.EngineNotice(engines); found != "" {
+		findings = append(findings, Finding{Code: CodeAgents, Severity: SeverityWarning, Found: found, Why: fleet.EngineEffect + "; " + advice,
 			Command: "jobagent agent status -o wide"})
 	}
 	return findings, nil

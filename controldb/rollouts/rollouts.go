@@ -15,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// ErrNotFound means that the run is no roll-out, or that its roll-out has not begun.
+// ErrNotFound means that the run is not a roll-out, or that its roll-out has not begun.
 var ErrNotFound = errors.New("roll-out not found")
 
 // State is the state of a roll-out.

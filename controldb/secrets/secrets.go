@@ -127,7 +127,7 @@ func (s Store) Seal(ctx context.Context, place secret.Place, value string) (stri
 		recipients = append(recipients, public)
 	}
 	if len(recipients) == 0 {
-		return "", fmt.Errorf("%w: there is no active key for which a secret could be sealed; make one with jobagent key generate",
+		return "", fmt.Errorf("%w: the control database has no active key for secrets; make one with jobagent key generate",
 			dberror.ErrSecretKeysChanged)
 	}
 	sealed, err := secret.Seal(rand.Reader, place, value, recipients)

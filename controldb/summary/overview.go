@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/internal/call"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -299,7 +299,7 @@ type LimitUse struct {
 // LimitWithID is a limit and its id.
 type LimitWithID struct {
 	ID int `db:"limit_id"`
-	controldb.Limit
+	settings.Limit
 }
 
 // LimitedJob is a job's share of a limit: of one object that the limit counts, such as a server.

@@ -211,7 +211,7 @@ const columns = `job_name, schedule_name, schedule_id, kind, spec,
     parameters, parameters_fault, interval_type, interval_count, start_time, end_time, anchor_time, job_id, description`
 
 // definedSchedule leaves out the schedules of jobs' own definitions that nobody has defined, as
-// [controldb.Job.HasOwnSchedule] does.
+// [catalog.Job.HasOwnSchedule] does.
 const definedSchedule = "(schedule_name <> N'' OR enabled = 1 OR paused = 1 OR interval_type <> N'Once' OR start_time >= '0002-01-01')"
 
 // List lists rows of jobs.schedules, by job name and schedule name.

@@ -22,7 +22,7 @@ var standardPrefixes = []string{"accept-", "access-control-", "content-", "if-",
 func (p Property) HeaderFault() string {
 	name := strings.ToLower(p.Name)
 	if !token.MatchString(p.Name) {
-		return "its name is no HTTP header name"
+		return "its name is not a valid name of an HTTP header"
 	}
 	if slices.Contains(standardHeaders, name) ||
 		slices.ContainsFunc(standardPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {

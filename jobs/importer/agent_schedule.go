@@ -98,7 +98,7 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 		return nil, nil, "it runs the job when the processors are idle (freq_type 128), which no schedule here does"
 	case freqOnce, freqDaily, freqWeekly, freqMonthly, freqMonthlyRelative:
 	default:
-		return nil, nil, fmt.Sprintf("freq_type %d is none of 1, 4, 8, 16, 32, 64, 128", s.FreqType)
+		return nil, nil, fmt.Sprintf("invalid freq_type %d: want 1, 4, 8, 16, 32, 64 or 128", s.FreqType)
 	}
 	startDay, ok := agentDate(s.ActiveStartDate)
 	if !ok {
@@ -194,7 +194,7 @@ func agentWindow(s AgentSchedule, from int) (times agentTimes, problem string) {
 	}
 	unit, ok := subdayUnits[s.FreqSubdayType]
 	if !ok {
-		return times, fmt.Sprintf("freq_subday_type %d is none of 1, 2, 4, 8", s.FreqSubdayType)
+		return times, fmt.Sprintf("invalid freq_subday_type %d: want 1, 2, 4 or 8", s.FreqSubdayType)
 	}
 	to, ok := agentTime(s.ActiveEndTime)
 	if !ok || to == from {
@@ -343,7 +343,7 @@ func agentDates(s AgentSchedule) (dates []monthDates, problem string) {
 	}
 	n, known := map[int]int{1: 1, 2: 2, 4: 3, 8: 4, 16: -1}[s.FreqRelativeInterval]
 	if !known {
-		return nil, fmt.Sprintf("freq_relative_interval %d is none of 1, 2, 4, 8, 16", s.FreqRelativeInterval)
+		return nil, fmt.Sprintf("invalid freq_relative_interval %d: want 1, 2, 4, 8 or 16", s.FreqRelativeInterval)
 	}
 	switch k := s.FreqInterval; {
 	case k >= 1 && k <= 7:
@@ -363,7 +363,7 @@ func agentDates(s AgentSchedule) (dates []monthDates, problem string) {
 	case k == 10:
 		return nthOf(n, func(d time.Weekday) bool { return d == time.Sunday || d == time.Saturday }), ""
 	}
-	return nil, fmt.Sprintf("freq_interval %d is none of 1 to 10", s.FreqInterval)
+	return nil, fmt.Sprintf("invalid freq_interval %d: want 1 to 10", s.FreqInterval)
 }
 
 // months holds every factor-th month, beginning with the month of start.

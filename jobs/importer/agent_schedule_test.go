@@ -280,18 +280,18 @@ func TestAgentRulesRefuse(t *testing.T) {
 	for want, change := range map[string]func(*AgentSchedule){
 		"starts (freq_type 64)":              func(s *AgentSchedule) { s.FreqType = 64 },
 		"idle (freq_type 128)":               func(s *AgentSchedule) { s.FreqType = 128 },
-		"freq_type 2 is none of":             func(s *AgentSchedule) { s.FreqType = 2 },
+		"invalid freq_type 2: want 1, 4,":    func(s *AgentSchedule) { s.FreqType = 2 },
 		"invalid active_start_date 20260230": func(s *AgentSchedule) { s.ActiveStartDate = 20260230 },
 		"invalid active_end_date 20251231":   func(s *AgentSchedule) { s.ActiveEndDate = 20251231 },
 		"invalid active_start_time 246060":   func(s *AgentSchedule) { s.ActiveStartTime = 246060 },
 		"invalid freq_interval 0":            func(s *AgentSchedule) { s.FreqInterval = 0 },
-		"freq_subday_type 3 is none":         func(s *AgentSchedule) { s.FreqSubdayType = 3 },
+		"invalid freq_subday_type 3":         func(s *AgentSchedule) { s.FreqSubdayType = 3 },
 		"invalid freq_subday_interval 0":     func(s *AgentSchedule) { s.FreqSubdayType = 4 },
 		"want a time of day other than":      func(s *AgentSchedule) { s.FreqSubdayType, s.FreqSubdayInterval, s.ActiveEndTime = 4, 1, 0 },
 		"invalid freq_interval 128":          func(s *AgentSchedule) { s.FreqType, s.FreqInterval, s.FreqRecurrenceFactor = 8, 128, 1 },
 		"freq_recurrence_factor 0":           func(s *AgentSchedule) { s.FreqType = 8 },
 		"invalid freq_interval 32":           func(s *AgentSchedule) { s.FreqType, s.FreqInterval, s.FreqRecurrenceFactor = 16, 32, 1 },
-		"freq_relative_interval 3 is none":   func(s *AgentSchedule) { s.FreqType, s.FreqRelativeInterval, s.FreqRecurrenceFactor = 32, 3, 1 },
+		"invalid freq_relative_interval 3":   func(s *AgentSchedule) { s.FreqType, s.FreqRelativeInterval, s.FreqRecurrenceFactor = 32, 3, 1 },
 		"(every 59 seconds) need":            func(s *AgentSchedule) { s.FreqSubdayType, s.FreqSubdayInterval = 2, 59 },
 	} {
 		s := good

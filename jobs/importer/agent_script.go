@@ -39,7 +39,7 @@ func SQLAgentScripts(documents []Document, names []string, o Options) (*Result, 
 		}
 	}
 	if len(s.jobs) == 0 {
-		return nil, errors.New("there is no job of SQL Server Agent: want calls of msdb.dbo.sp_add_job, as SSMS writes them (Script Job as, CREATE To)")
+		return nil, errors.New("the text has no job of SQL Server Agent: want calls of msdb.dbo.sp_add_job, as SSMS writes them (Script Job as, CREATE To)")
 	}
 	for _, name := range names {
 		if s.jobNamed(name) == nil {

@@ -82,7 +82,7 @@ EXEC msdb.dbo.sp_add_jobstep @job_id = @id, @step_name = N'lost', @command = N''
 	r, _ = scripted(t, "EXEC sp_add_job @job_name = N'j', @description = @unknown")
 	found(t, r, Lost, "", "line 1", "@description is not known")
 	for text, message := range map[string]string{
-		"SELECT 1;":                      "there is no job of SQL Server Agent",
+		"SELECT 1;":                      "the text has no job of SQL Server Agent",
 		"EXEC sp_add_job @job_name = N'": "x.sql: line 1: the string has no end",
 		"/* a":                           "x.sql: line 1: the comment has no end",
 		"EXEC sp_add_job 'j';" + strings.Repeat("EXEC sp_add_jobstep @job_name='j'\n", 501): "more than 500 steps",

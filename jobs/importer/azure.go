@@ -300,9 +300,9 @@ func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTimin
 		r.azureFinished(job, element, spec, t, start, end)
 	case t.start == "" && t.recurrence != nil && t.next.After(now):
 		t.start = t.next.Format(time.RFC3339)
-		r.changed(job.Name, "startTime", "there is none: the next execution, %s, is taken, from which the recurrence goes on", t.start)
+		r.changed(job.Name, "startTime", "the job has no start time: the next execution, %s, is taken, and the recurrence counts from it", t.start)
 	case t.start == "":
-		r.note(job.Name, "startTime", "there is none: a run starts as soon as the schedule is created")
+		r.note(job.Name, "startTime", "the job has no start time: a run starts as soon as the schedule is created")
 	case t.recurrence == nil && start.Before(now):
 		r.note(job.Name, "startTime", "it has passed, and no run is known: one starts as soon as the schedule is created")
 	}

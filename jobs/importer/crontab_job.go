@@ -91,7 +91,7 @@ func (r *Result) crontabNotes(c *crontabText) {
 			r.note("", element, "it is for the commands, and does not change when they start; CRON_TZ or --zone does")
 		case "RANDOM_DELAY":
 			if _, valid := randomDelay(v.value); !valid {
-				r.lost("", element, "cronie reads a number of minutes from 0 to 1440: this is none, and there is no delay")
+				r.lost("", element, "invalid delay: want minutes from 0 to 1440, as in cronie; the schedules get no jitter")
 			} else {
 				r.changed("", element, "it becomes the jitter of the schedules below it: cronie draws one delay when it starts, and jobagent one for each run")
 			}
@@ -143,7 +143,7 @@ func (l *cronLine) check() string {
 			shape = nameField
 		}
 		if !shape.MatchString(field) || len(field) > 200 {
-			return fmt.Sprintf("not read: the %s field is none of a crontab; want five fields and a command", []string{"first", "second", "third", "fourth", "fifth"}[i])
+			return fmt.Sprintf("not read: invalid %s field of a crontab; want five fields and a command", []string{"first", "second", "third", "fourth", "fifth"}[i])
 		}
 	}
 	return ""
@@ -201,10 +201,10 @@ func (r *Result) cronSchedule(job *Job, l *cronLine) {
 	line := l.schedule
 	switch {
 	case strings.EqualFold(line, "@reboot"):
-		r.lost(job.Name, element, "@reboot runs the command when the machine starts: there is no such schedule; start the job by hand")
+		r.lost(job.Name, element, "@reboot runs the command when the machine starts, which no kind of schedule does; start the job by hand")
 		return
 	case line == "@every_second", nickname.MatchString(line) && line[1] >= '0' && line[1] <= '9':
-		r.lost(job.Name, element, "an interval of seconds after the last run (FreeBSD): there is no such schedule; a schedule of the kind sap with repeatInterval is near to it")
+		r.lost(job.Name, element, "no kind of schedule has an interval of seconds after the end of the last run (FreeBSD); a schedule of the kind sap with repeatInterval is near to it")
 		return
 	}
 	if five, known := freeBSDNicknames[line]; known {

@@ -114,7 +114,7 @@ func (r *Result) quartzJob(q *QuartzJob) {
 		r.note(job.Name, "REQUESTS_RECOVERY", "Quartz repeats a run that was cut off; here the steps say so (jobagent step update --retry-attempts, --on-unknown-outcome)")
 	}
 	if len(q.Triggers) == 0 {
-		r.note(job.Name, "TRIGGERS", "there are none: the job runs when it is started")
+		r.note(job.Name, "TRIGGERS", "the job has no triggers: it runs when it is started")
 	}
 	for i := range q.Triggers {
 		r.quartzTrigger(&job, q, &q.Triggers[i])

@@ -88,7 +88,7 @@ func TestQuartz(t *testing.T) {
 		{Lost, "Shop.a", `trigger "g.excluded".JOB_DATA`, `"Password", "db"`}, {Lost, "b", "JOB_DATA", "6 bytes"}, {Lost, "Shop.a", "IS_UPDATE_DATA", "keeps data"},
 		{Lost, "Shop.a", `trigger "g.paused".PRIORITY`, "9"}, {Note, "Shop.a", `trigger "g.paused".TRIGGER_STATE`, "paused"},
 		{Lost, "Shop.a", `trigger "g.excluded".CALENDAR_NAME`, "disabled"}, {Lost, "", "calendar holidays", "blackouts"}, {Note, "", "paused group g", "paused"},
-		{Changed, "Shop.a", `trigger "g.simple".START_TIME`, "fraction"}, {Note, "b", "TRIGGERS", "none"}, {Note, "Shop.a", "REQUESTS_RECOVERY", ""},
+		{Changed, "Shop.a", `trigger "g.simple".START_TIME`, "fraction"}, {Note, "b", "TRIGGERS", "no triggers"}, {Note, "Shop.a", "REQUESTS_RECOVERY", ""},
 		{Note, "Shop.a", "IS_NONCONCURRENT", "by itself"},
 	} {
 		found(t, r, f.effect, f.job, f.element, f.message)
@@ -263,9 +263,9 @@ func TestQuartzFaults(t *testing.T) {
 		"TIME_ZONE_ID \"Mars\"":    func(q *QuartzTrigger) { q.Type, q.Zone = "CRON", "Mars" },
 		"the schedule is not":      func(q *QuartzTrigger) { q.Type, q.Cron = "CRON", "nonsense" },
 		"serialised (BLOB_":        func(q *QuartzTrigger) { q.Type = "BLOB" },
-		"none of CRON":             func(q *QuartzTrigger) { q.Type = "hush" },
+		"want CRON":                func(q *QuartzTrigger) { q.Type = "hush" },
 		"is not from 1 on":         func(q *QuartzTrigger) { q.Type, q.Int1 = "CAL_INT", 0 },
-		"its unit is none":         func(q *QuartzTrigger) { q.Type, q.Text1 = "CAL_INT", "hush" },
+		"invalid unit":             func(q *QuartzTrigger) { q.Type, q.Text1 = "CAL_INT", "hush" },
 		"the 29th or later":        func(q *QuartzTrigger) { q.Type, q.Text1, q.Start = "CAL_INT", "Month", ticks(now.AddDate(0, 0, 14)) },
 		"its interval is not one":  func(q *QuartzTrigger) { q.Type = "DAILY_I" },
 		"numbers of weekdays":      func(q *QuartzTrigger) { q.Type, q.Text1, q.Text2 = "DAILY_I", "Hour", "7" },

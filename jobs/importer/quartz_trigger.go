@@ -104,7 +104,7 @@ func (r *Result) quartzRules(job, at string, t *QuartzTrigger) (rules []quartzRu
 	case "BLOB":
 		return nil, "it is a trigger of another class, whose data are serialised (BLOB_TRIGGERS)"
 	}
-	return nil, "its TRIGGER_TYPE is none of CRON, SIMPLE, CAL_INT, DAILY_I, RECUR"
+	return nil, "invalid TRIGGER_TYPE: want CRON, SIMPLE, CAL_INT, DAILY_I or RECUR"
 }
 
 // zone returns the name of the zone of a trigger. Java, and Quartz.NET before 2.6, keep that of
@@ -176,7 +176,7 @@ func (t *QuartzTrigger) calendarInterval(start, end time.Time, zone string) ([]q
 	}
 	frequency, is := map[string]string{"DAY": "DAILY", "WEEK": "WEEKLY", "MONTH": "MONTHLY", "YEAR": "YEARLY"}[unit]
 	if !is {
-		return nil, "its unit is none of Second, Minute, Hour, Day, Week, Month, Year"
+		return nil, "invalid unit: want Second, Minute, Hour, Day, Week, Month or Year"
 	}
 	local := start.In(location)
 	if unit == "MONTH" || unit == "YEAR" {

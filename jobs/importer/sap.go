@@ -105,7 +105,7 @@ func (r *Result) sapJob(o *object) {
 			}
 		}
 	case nil:
-		r.lost(job.Name, o.at("schedules"), "there are none in the text: fetch the job with displaySchedules=true")
+		r.lost(job.Name, o.at("schedules"), "the job has no schedules in the text: fetch the job with displaySchedules=true")
 	default:
 		r.lost(job.Name, o.at("schedules"), "invalid value: want a list")
 	}

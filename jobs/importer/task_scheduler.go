@@ -112,7 +112,7 @@ func (r *Result) task(e *element, spare string) {
 	r.taskActions(&job, e.take("Actions"), settings)
 	triggers := e.take("Triggers")
 	if triggers == nil || len(triggers.children) == 0 {
-		r.note(job.Name, "Triggers", "there are none: the job runs when it is started")
+		r.note(job.Name, "Triggers", "the task has no triggers: the job runs when it is started")
 	} else {
 		for i, t := range triggers.children {
 			if r.full() {
@@ -177,7 +177,7 @@ func (r *Result) taskSettings(job string, e *element) taskSettings {
 	policy := e.takeText("MultipleInstancesPolicy")
 	if s.overlap = map[string]string{"": "Skip", "IgnoreNew": "Skip", "Parallel": "AllowAll", "Queue": "BufferAll", "StopExisting": "CancelOther"}[policy]; s.overlap == "" {
 		s.overlap = "Skip"
-		r.changed(job, "Settings.MultipleInstancesPolicy", "it is none of Parallel, Queue, IgnoreNew, StopExisting: IgnoreNew is taken")
+		r.changed(job, "Settings.MultipleInstancesPolicy", "invalid value: want Parallel, Queue, IgnoreNew or StopExisting; IgnoreNew is taken")
 	}
 	s.timeout = r.taskTimeLimit(job, cmp.Or(e.takeText("ExecutionTimeLimit"), "PT72H"))
 	if restart := e.take("RestartOnFailure"); restart != nil {
@@ -254,7 +254,7 @@ func (r *Result) taskTimeLimit(job, text string) int {
 // taskActions converts the actions of a task, which run one after the other.
 func (r *Result) taskActions(job *Job, e *element, s taskSettings) {
 	if e == nil || len(e.children) == 0 {
-		r.note(job.Name, "Actions", "there are none")
+		r.note(job.Name, "Actions", "the task has no actions")
 		return
 	}
 	for i, a := range e.children {

@@ -684,7 +684,7 @@ func (c *checker) dependencies(j *Job, names map[string]int) {
 				if n, ok := names[strings.ToLower(name)]; ok {
 					before[i] = append(before[i], n)
 				} else {
-					c.fail(fmt.Sprintf("%s.after[%d]", at, k), "there is no step %q%s", name, suggest.DidYouMean(name, all))
+					c.fail(fmt.Sprintf("%s.after[%d]", at, k), "step %q does not exist%s", name, suggest.DidYouMean(name, all))
 				}
 			}
 		}

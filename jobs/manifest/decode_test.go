@@ -96,7 +96,7 @@ var wrong = []struct {
 	{"output", jobHead + "steps: [{name: s, target_group: g, command: a, output: {server: s, database: d}}]", `steps[0].output: missing field "table"`, true},
 	{"sqlcmd", jobHead + "steps:\n- {name: s, target_group: g, command: \"PRINT 1\\n:setvar db shop\"}",
 		"f:5:39: steps[0].command: line 2: :setvar is a command of sqlcmd, which no agent reads: write the text itself", false},
-	{"unknown step", jobHead + "steps: [{name: one, target_group: g, command: a, after: [on]}]", `steps[0].after[0]: there is no step "on"`, false},
+	{"unknown step", jobHead + "steps: [{name: one, target_group: g, command: a, after: [on]}]", `steps[0].after[0]: step "on" does not exist`, false},
 	{"circle", jobHead + "steps: [{name: a, target_group: g, command: a, after: [b]}, {name: b, target_group: g, command: b}]", "steps: steps come after each other: a, b", false},
 	{"itself", jobHead + "steps: [{name: a, target_group: g, command: a, after: [a]}]", "steps come after each other: a", false},
 	{"failed first", jobHead + "steps: [{name: a, target_group: g, command: a, run_when: Failed}]", "this one comes after none", false},

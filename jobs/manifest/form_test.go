@@ -100,7 +100,7 @@ notify_resolved: false
 		require.Equal(t, "name", faults[0].Path)
 		typed["name"] = "five"
 		_, faults = FillIn(o, "steps[4]", parts, typed)
-		require.Equal(t, Faults{{Path: "after", Message: `line 2: there is no step "nobody"`}}, faults)
+		require.Equal(t, Faults{{Path: "after", Message: `line 2: step "nobody" does not exist`}}, faults)
 	}
 }
 

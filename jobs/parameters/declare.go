@@ -193,7 +193,7 @@ func (d Declaration) check() error {
 		return fmt.Errorf("the default does not have the type: %w", err)
 	}
 	if len(d.Choices) > 0 && !slices.Contains(d.Choices, d.Default) {
-		return errors.New("the default is none of the choices")
+		return errors.New("the default is not one of the choices")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestDeclarations(t *testing.T) {
 		`[{"name": "a", "choices": []}]`:                                                 "want 1 to 100 choices",
 		`[{"name": "a", "choices": ["x", "x"]}]`:                                         "want 1 to 100 choices",
 		`[{"name": "a", "type": "boolean", "choices": [true]}]`:                          "want 1 to 100 choices",
-		`[{"name": "a", "choices": ["x"], "default": "X"}]`:                              "the default is none of the choices",
+		`[{"name": "a", "choices": ["x"], "default": "X"}]`:                              "the default is not one of the choices",
 		`[{"name": "a", "type": "integer", "default": 1.5}]`:                             "want an integer",
 		`[{"name": "d", "type": "date", "choices": ["2026-02-30"]}]`:                     `not the text "2026-02-30"`,
 		`[{"name": "a", "description": "` + strings.Repeat("x", 513) + `"}]`:             "more than 512 characters",

@@ -342,7 +342,7 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 				names = append(names, name)
 			}
 			sort.Strings(names)
-			what := "the name of a calendar; there are none (jobs.sp_add_calendar adds one)"
+			what := "the name of a calendar; no calendar exists (jobs.sp_add_calendar adds one)"
 			if len(names) > 0 {
 				what = "the name of a calendar: " + strings.Join(names, ", ")
 			}

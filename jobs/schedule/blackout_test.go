@@ -36,7 +36,7 @@ func TestFaultsListWhatIsAllowed(t *testing.T) {
 	}{
 		{"cron7", "* * * * *", Options{}, "one of elastic, azure-scheduler, sap, cron5, cron6, quartz, rrule"},
 		{KindElastic, `{"schedule_interval_type": "Day"}`, Options{}, "one of Once, Minutes, Hours, Days, Weeks, Months"},
-		{KindCron5, `{"cron": "* * * * *", "blackouts": {"calendars": ["c"]}}`, Options{}, "the name of a calendar; there are none (jobs.sp_add_calendar adds one)"},
+		{KindCron5, `{"cron": "* * * * *", "blackouts": {"calendars": ["c"]}}`, Options{}, "the name of a calendar; no calendar exists (jobs.sp_add_calendar adds one)"},
 		{KindCron5, `{"cron": "* * * * *", "blackouts": {"calendars": ["c"]}}`, Options{Calendars: named}, "the name of a calendar: a, b"},
 	} {
 		_, err := Parse(tc.kind, []byte(tc.spec), tc.opts)

@@ -88,6 +88,10 @@ func TestBlackouts(t *testing.T) {
 			[]string{"2026-12-23T17:00:00Z", "2026-12-27T17:00:00Z", "2026-12-27T23:00:00Z"}},
 		"asked within": {`{"cron": "0 12 * * *", "timeZone": "Europe/Berlin", "blackouts": {"mode": "defer", ` + calendars + `}}`, "2026-12-27T15:00:00Z",
 			[]string{"2026-12-27T17:00:00Z", "2026-12-28T11:00:00Z"}},
+		// The windows from the 24th until Sunday touch, so that the instant before the last one of
+		// them waits for its end, whenever that is asked for.
+		"asked within the last": {`{"cron": "0 12 24 * *", "timeZone": "Europe/Berlin", "blackouts": {"mode": "defer", ` + calendars + `}}`, "2026-12-27T15:00:00Z",
+			[]string{"2026-12-27T17:00:00Z", "2027-01-24T17:00:00Z"}},
 		"rule": {`{"cron": "0 * * * *", "blackouts": {"calendars": [{"rrule": "FREQ=DAILY", "startTime": "2026-01-01T01:30:00Z", "duration": "PT22H"}]}}`,
 			"2026-05-05T00:00:00Z", []string{"2026-05-05T01:00:00Z", "2026-05-06T00:00:00Z"}},
 		"count": {`{"cron": "0 12 * * *", "timeZone": "Europe/Berlin", "startTime": "2026-12-23", "count": 2, "blackouts": {` + calendars + `}}`,

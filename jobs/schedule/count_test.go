@@ -155,3 +155,22 @@ func TestCountOfTheRuleAlone(t *testing.T) {
 	require.Zero(t, plan.Count)
 	require.Len(t, Preview(plan, plan.Start.Add(-time.Second), 9), 4)
 }
+
+// A large count of a schedule whose instants cannot be counted is refused, unless the schedule ends
+// before the count.
+func TestCountsThatCannotBeFound(t *testing.T) {
+	t.Parallel()
+	for rest, ok := range map[string]bool{
+		`"count": 50000`: true,
+		`"count": 50001`: false,
+		`"count": 50001, "endTime": "2026-01-01T13:00:00Z"`: true,
+		`"count": 50001, "endTime": "2026-01-03"`:           false,
+	} {
+		_, err := Parse(KindCron5, fmt.Appendf(nil, `{"cron": "* * * * *", "startTime": "2026-01-01", "blackouts": {"calendars": [{"dates": ["2026-01-05"]}]}, %s}`, rest), Options{})
+		if ok {
+			require.NoError(t, err, rest)
+		} else {
+			require.ErrorContains(t, err, "at most 50000 for a schedule of this form", rest)
+		}
+	}
+}

@@ -106,6 +106,30 @@ func TestOpenTimes(t *testing.T) {
 	require.Zero(t, changes)
 }
 
+// Open times that are not known, or that never come, have a fault that names the calendar.
+func TestNamedOpenTimes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	const night, past, always = `{"weekly": [{"day": "friday", "to": "06:00"}]}`, `{"dates": ["2020-01-01"]}`, `{"monthDays": [1, 2], "dates": ["2026-01-01/2027-12-31"]}`
+	for fault, n := range map[string]NamedOpenTimes{
+		"": {Calendar: "night", Spec: night},
+		"The calendar 'night' has no window within a year.":                   {Calendar: "night", Spec: past},
+		"Outside of the calendar 'holidays', there is no time within a year.": {Blackouts: "holidays", BlackoutsSpec: always},
+		"The calendar 'night' does not exist.":                                {Calendar: "night"},
+		"The calendar 'holidays' does not exist.":                             {Calendar: "night", Spec: night, Blackouts: "holidays"},
+		"The time zone 'Mars' is not known.":                                  {Calendar: "night", Spec: night, Zone: "Mars"},
+	} {
+		open, changes, got := n.StateAt(at)
+		require.False(t, open, fault)
+		require.Equal(t, fault, got)
+		require.Equal(t, fault != "", changes.IsZero(), fault)
+	}
+	open, changes, fault := NamedOpenTimes{Calendar: "night", Spec: night, Zone: "Asia/Tokyo"}.StateAt(at.Add(4 * time.Hour))
+	require.True(t, open, "Friday, one o'clock")
+	require.Equal(t, at.Add(9*time.Hour), changes)
+	require.Empty(t, fault)
+}
+
 // Days of months have their faults where they are.
 func TestMonthDaysOfCalendars(t *testing.T) {
 	t.Parallel()

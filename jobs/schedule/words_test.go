@@ -161,7 +161,7 @@ func clockSecond(text string) int {
 	return s
 }
 
-// civil reads an instant as a clock time, in UTC.
+// wordCivil reads an instant as a clock time, in UTC.
 func wordCivil(text string) time.Time {
 	layout := "Mon 2 Jan 2006 15:04"
 	if strings.Count(text, ":") == 2 {

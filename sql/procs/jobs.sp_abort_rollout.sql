@@ -15,7 +15,7 @@
 --   50111 the job execution does not exist.
 --   50188 the state of the roll-out does not permit it.
 --   50191 the roll-out has no such wave or target.
---   50410 the job execution is no roll-out.
+--   50410 the job execution is not a roll-out.
 CREATE OR ALTER PROCEDURE jobs.sp_abort_rollout
     @job_execution_id UNIQUEIDENTIFIER,
     @reason           NVARCHAR(1001) = NULL

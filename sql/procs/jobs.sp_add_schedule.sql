@@ -28,7 +28,7 @@
 --   50048 the schedule kind is invalid.
 --   50049 the schedule text is missing or empty.
 --   50050 the overlap policy is invalid.
---   50069 a value does not have the declared type, or is none of the choices.
+--   50069 a value does not have the declared type, or is not one of the choices.
 --   50070 the parameters are not a JSON object.
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.

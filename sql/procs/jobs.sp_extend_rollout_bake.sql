@@ -14,7 +14,7 @@
 --   50111 the job execution does not exist.
 --   50188 the state of the roll-out does not permit it.
 --   50191 the roll-out has no such wave or target.
---   50410 the job execution is no roll-out.
+--   50410 the job execution is not a roll-out.
 --   50414 the bake is extended by less than a second or more than 30 days.
 CREATE OR ALTER PROCEDURE jobs.sp_extend_rollout_bake
     @job_execution_id UNIQUEIDENTIFIER,

@@ -101,6 +101,8 @@ BEGIN
         FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
     END;
 
+    -- Plan: a range of IX_targets_server_name from the last database on, without a sort, until there are @top that match; RECOMPILE leaves
+    -- out the conditions of parameters that are NULL.
     INSERT INTO @page (place, target_id)
     SELECT TOP (@top)
         ROW_NUMBER() OVER (ORDER BY t.server_name, t.database_name, t.target_id),
@@ -116,8 +118,7 @@ BEGIN
         )
         AND (
             @after_server IS NULL
-            OR t.server_name > @after_server
-            OR (t.server_name = @after_server AND t.database_name > @after_database)
+            OR (t.server_name >= @after_server AND (t.server_name > @after_server OR t.database_name > @after_database))
         )
     ORDER BY t.server_name, t.database_name, t.target_id
     OPTION (RECOMPILE);

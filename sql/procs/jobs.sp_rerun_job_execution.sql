@@ -283,8 +283,8 @@ BEGIN
         THROW 50114, @message, 1;
     END;
 
-    -- The targets of a roll-out's own run are Skipped: a rerun would run on all of them at once.
-    IF EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = @read_id)
+    -- The targets of a roll-out's own run are Skipped, or it ended before a pass had seen it: a rerun would run on all of them at once.
+    IF EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.execution_id = @read_id)
         OR EXISTS (
             SELECT 1
             FROM jobs_internal.job_executions AS e

@@ -160,7 +160,7 @@ BEGIN
             CASE WHEN @is_list = 1 THEN CONCAT(N'element ', g.ordinal + 1, N' of @list') ELSE N'arguments' END, N': ',
             CASE f.fault
                 WHEN 1 THEN N'the name of the server is longer than 256 characters, or that of the database than 128.'
-                WHEN 2 THEN CONCAT(N'''', LEFT(g.id_text, 100), N''' is no id of a target.')
+                WHEN 2 THEN CONCAT(N'invalid target_id ''', LEFT(g.id_text, 100), N''': want a GUID.')
                 WHEN 3 THEN N'want @server_name and @database_name, or @target_id.'
                 WHEN 4 THEN N'want tags as a JSON object of texts, such as {"tier": "gold"}.'
                 WHEN 5 THEN CONCAT(

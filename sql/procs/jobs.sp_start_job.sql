@@ -37,7 +37,7 @@
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
---   50069 a value does not have the declared type, or is none of the choices.
+--   50069 a value does not have the declared type, or is not one of the choices.
 --   50070 the parameters are not a JSON object.
 --   50071 the parameters are too long.
 --   50072 a name in the parameters is empty, too long, or has a control character.
@@ -58,7 +58,7 @@
 --   50197 the job execution id belongs to an execution of another mode.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 --   50419 @hold is 1, and the run would not be rolled out.
---   50420 @mode is neither Trial nor Preflight, or @mode_options are no options of the mode.
+--   50420 @mode is neither Trial nor Preflight, or @mode_options have a member that the mode does not have.
 --   50421 a trial has no chosen databases, or more than 100.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
@@ -102,6 +102,7 @@ BEGIN
 
     IF CHARINDEX(CAST(@job_execution_id AS NVARCHAR(36)), CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000))) > 0
         SET @job_execution_id = NULL;
+    SET @rollout = COALESCE(@rollout, 1);
     SET @ignore_windows = COALESCE(@ignore_windows, 0);
     IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
         THROW 50146, N'Only members of the role jobs_author may start a run that ignores the windows of databases (@ignore_windows).', 1;

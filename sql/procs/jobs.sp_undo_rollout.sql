@@ -27,7 +27,7 @@
 --   50194 the plan has no compensating job, or that job no longer exists.
 --   50195 the roll-out has changed nothing in these states.
 --   50196 a later roll-out has changed some of the targets.
---   50410 the job execution is no roll-out.
+--   50410 the job execution is not a roll-out.
 --   50416 a state in @only is invalid, or there is none.
 CREATE OR ALTER PROCEDURE jobs.sp_undo_rollout
     @job_execution_id     UNIQUEIDENTIFIER,
@@ -101,7 +101,7 @@ BEGIN
     IF @state IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' is no roll-out. The view jobs.rollouts lists all roll-outs.'
+            N'The job execution ', @job_execution_id, N' is not a roll-out. The view jobs.rollouts lists all roll-outs.'
         ), N'%', N'%%');
         THROW 50410, @message, 1;
     END;
@@ -158,7 +158,7 @@ BEGIN
         THROW 50195, @message, 1;
     END;
     -- A roll-out that has ended does not change. Plan: per target the keys of IX_rollout_targets_target_id after that of the roll-out.
-    IF @force = 0
+    IF COALESCE(@force, 0) = 0
     BEGIN
         SELECT @later = COUNT(*)
         FROM jobs_internal.rollout_targets AS t

@@ -1,6 +1,7 @@
 -- Adds the waves of a roll-out, with the settings of its plan; those of an undo are the waves of the roll-out that is undone, in reverse
--- order. A job that the plan names, and that is not found, may be held by another session: the roll-out then waits for a minute at most.
--- After that, a probe job has an id that no job has, so that its gate fails; and there is no compensating job.
+-- order. A job that the plan names, and that is not found, may be held by another session: the roll-out then waits for a minute at most
+-- after the resolution of its targets. After that, a probe job has an id that no job has, so that its gate fails; and there is no
+-- compensating job.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
@@ -22,7 +23,7 @@ BEGIN
     DECLARE @version INT;
     DECLARE @plan NVARCHAR(MAX);
     DECLARE @undo_of BIGINT;
-    DECLARE @create_time DATETIME2(7);
+    DECLARE @resolved_at DATETIME2(7);
     DECLARE @jobs TABLE (name NVARCHAR(128) NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NULL, version INT NULL);
     DECLARE @none UNIQUEIDENTIFIER = '00000000-0000-0000-0000-000000000000'; -- no job has it
 
@@ -31,7 +32,7 @@ BEGIN
         @version = v.version,
         @plan = v.rollout_plan,
         @undo_of = r.undo_of,
-        @create_time = e.create_time
+        @resolved_at = (SELECT MAX(s.end_time) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id)
     FROM jobs_internal.rollouts AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
     INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
@@ -72,7 +73,7 @@ BEGIN
     FROM @jobs AS w
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.name = w.name
     WHERE j.deleted_at IS NULL;
-    IF EXISTS (SELECT 1 FROM @jobs AS w WHERE w.job_id IS NULL) AND @create_time > DATEADD(MINUTE, -1, @now)
+    IF EXISTS (SELECT 1 FROM @jobs AS w WHERE w.job_id IS NULL) AND @resolved_at > DATEADD(MINUTE, -1, @now)
     BEGIN
         SET @complete = 0;
         RETURN 0;

@@ -70,7 +70,8 @@ BEGIN
     -- Runs that ended in an earlier pass: jobs and schedules come first in the order of locks.
     EXECUTE jobs_internal.end_scheduled_runs @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
-    EXECUTE jobs_internal.start_buffered_runs @now = @now;
+    EXECUTE jobs_internal.start_buffered_runs @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     EXECUTE jobs_internal.start_triggered_runs @slice = @slice, @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;

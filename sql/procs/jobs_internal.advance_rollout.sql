@@ -29,6 +29,7 @@ BEGIN
     DECLARE @next NVARCHAR(10);   -- state
     DECLARE @check_at DATETIME2(7); -- the next check
     DECLARE @reason NVARCHAR(2000);
+    DECLARE @old_reason NVARCHAR(2000);
     DECLARE @wave INT;
     DECLARE @waves INT;
     DECLARE @deadline_at DATETIME2(7);
@@ -47,6 +48,7 @@ BEGIN
     DECLARE @checked BIT = 0; -- the preflight of the wave has just passed
     DECLARE @probe_run_id BIGINT;
     DECLARE @probe_ended BIT;
+    DECLARE @probe_end DATETIME2(7);
     DECLARE @probe_lifecycle NVARCHAR(50);
     DECLARE @targets INT;
     DECLARE @approval NVARCHAR(10);
@@ -76,6 +78,7 @@ BEGIN
             @deadline_at = r.deadline_at,
             @paused_at = r.paused_at,
             @read_wave = r.wave,
+            @old_reason = r.reason,
             @aborts = CASE WHEN r.on_gate_failure = N'abort' THEN 1 ELSE 0 END,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
@@ -113,10 +116,12 @@ BEGIN
         FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: as the comment says
         WHERE e.execution_id = @run_id;
         SET @probe_lifecycle = NULL;
+        SET @probe_end = NULL;
         SET @probe_ended = CASE WHEN @probe_run_id IS NULL THEN 1 ELSE 0 END;
         SELECT
             @probe_ended = 1 - e.is_active,
-            @probe_lifecycle = e.lifecycle
+            @probe_lifecycle = e.lifecycle,
+            @probe_end = e.end_time
         FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: as the comment says
         WHERE e.execution_id = @probe_run_id;
         SET @preflight_ended = CASE WHEN @preflight_run_id IS NULL THEN 1 ELSE 0 END;
@@ -134,7 +139,11 @@ BEGIN
         ELSE IF @stop_requested_at IS NOT NULL AND @state <> N'Aborting'
         BEGIN
             SET @next = N'Aborting';
-            SET @reason = CONCAT(N'Aborted by ', @stop_requested_by, N'.');
+            -- What change_rollout has stored says why, too.
+            SET @reason = CASE
+                WHEN @old_reason LIKE N'Aborted by %' THEN @old_reason
+                ELSE CONCAT(N'Aborted by ', @stop_requested_by, N'.')
+            END;
             SET @again = 1;
         END;
         ELSE IF @state = N'Planning'
@@ -267,6 +276,8 @@ BEGIN
         ELSE IF @state = N'Baking' AND (@bake_until <= @now OR @probe_at <= @now)
         BEGIN
             SET @tried_at = CASE WHEN @probe_at < @bake_until THEN @probe_at ELSE @bake_until END;
+            -- The probe before it may have ended after this one was due.
+            SET @tried_at = CASE WHEN @probe_end > @tried_at THEN @probe_end ELSE @tried_at END;
             EXECUTE jobs_internal.start_probe
                 @execution_id = @execution_id,
                 @wave = @wave,

@@ -24,18 +24,20 @@ BEGIN
     DECLARE @execution_id BIGINT;
     DECLARE @examined INT;
     DECLARE @moved BIT;
+    DECLARE @most INT = 50; -- roll-outs in one call
+    DECLARE @is_full BIT;
     DECLARE @due TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, seed INT NOT NULL);
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
 
     -- Plan: the start of IX_rollouts_next_check_at; and the runs with a stop request, which are few, with a key of PK_rollouts each.
     INSERT INTO @due (execution_id)
-    SELECT TOP (50) r.execution_id
+    SELECT TOP (@most) r.execution_id
     FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
     WHERE r.next_check_at IS NOT NULL
         AND r.next_check_at <= @now
     ORDER BY r.next_check_at;
-    SET @more = CASE WHEN @@ROWCOUNT = 50 THEN 1 ELSE 0 END;
+    SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE 0 END;
     INSERT INTO @due (execution_id)
     SELECT e.execution_id
     FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
@@ -72,9 +74,29 @@ BEGIN
             SET @room = @room - @examined;
         END;
         ELSE
+        BEGIN
             SET @more = 1;
+            DELETE FROM @locked WHERE execution_id = @execution_id;
+        END;
         SET @more = CASE WHEN @moved = 1 THEN 1 ELSE @more END;
         SET @execution_id = (SELECT MIN(l.execution_id) FROM @runs AS l WHERE l.execution_id > @execution_id);
+    END;
+    -- A roll-out that waits for the end of a run stays due. So that many of them do not keep others from their turn, those that were looked
+    -- at come last; and the next pass follows at once only if one has waited for more than a second.
+    IF @is_full = 1
+    BEGIN
+        UPDATE r
+        SET r.next_check_at = @now
+        FROM @locked AS l
+        INNER LOOP JOIN jobs_internal.rollouts AS r ON r.execution_id = l.execution_id
+        WHERE r.next_check_at < @now;
+        IF EXISTS (
+            SELECT 1
+            FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: a later pass does
+            WHERE r.next_check_at IS NOT NULL
+                AND r.next_check_at < DATEADD(SECOND, -1, @now)
+        )
+            SET @more = 1;
     END;
     RETURN 0;
 END;

@@ -2,8 +2,12 @@
 -- all lists of the roll-out's own run, each once; of an undo, those of the roll-out that is undone, in reverse order. A target that no wave
 -- selects stays in wave 0: the roll-out leaves it out.
 --
--- Cost: @slice targets that are written. A slice of a wave also reads and sorts all targets that have no wave yet: no index has the order
--- by name, by tag or by chance. So a plan costs (targets / @slice) times the targets of one roll-out; other runs advance between slices.
+-- Before a wave with a filter of tags is filled, each target without a wave is compared once, in slices; one that matches gets the negative
+-- number of the wave as its place.
+--
+-- Cost: @slice targets that are written or compared. A slice of a wave also reads and sorts all targets that have no wave yet, or those
+-- that match its tags: no index has the order by name, by tag or by chance. So a plan costs (targets / @slice) times the targets of one
+-- roll-out; other runs advance between slices.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out, and added its waves.
@@ -28,6 +32,7 @@ BEGIN
     DECLARE @read INT;
     DECLARE @read_step BIGINT;
     DECLARE @read_target BIGINT;
+    DECLARE @all_compared BIGINT = 9223372036854775807;
     DECLARE @targets INT;
     DECLARE @seen BIGINT;
     DECLARE @seed INT;
@@ -55,9 +60,12 @@ BEGIN
         PRIMARY KEY (step_execution_id, target_execution_id)
     );
     DECLARE @order_tag NVARCHAR(128);
-    DECLARE @examined_targets NVARCHAR(MAX);
+    DECLARE @compared_targets NVARCHAR(MAX);
     DECLARE @matches NVARCHAR(MAX);
-    DECLARE @tagged TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- that the filter of the wave selects
+    DECLARE @least_place INT;
+    DECLARE @most_place INT;
+    DECLARE @compared TABLE (seen BIGINT NOT NULL PRIMARY KEY, target_id UNIQUEIDENTIFIER NOT NULL, is_free BIT NOT NULL);
+    DECLARE @tagged TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- of these, those that the filter of the wave selects
     DECLARE @chosen TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, place INT NOT NULL);
 
     SELECT
@@ -202,24 +210,43 @@ BEGIN
         SET @wanted = CASE WHEN @quota - @assigned < @room THEN @quota - @assigned ELSE @room END;
         -- Other selections are no JSON, which OPENJSON refuses (13609) wherever the plan evaluates it.
         SET @names = CASE WHEN @selects IN (N'names', N'like') THEN @selection END;
-        DELETE FROM @tagged;
-        IF @selects = N'tags'
+        -- read_step is the negative number of the wave whose filter is compared, and read_target the last target.
+        IF @selects = N'tags' AND (@read_step <> -@wave OR @read_target < @all_compared)
         BEGIN
-            SET @examined_targets = (
-                SELECT t.target_id
-                FROM jobs_internal.rollout_targets AS t
-                WHERE t.execution_id = @execution_id
-                    AND t.wave = 0
-                FOR JSON PATH
-            );
-            SET @examined_targets = COALESCE(@examined_targets, N'[]');
-            EXECUTE jobs_internal.match_tags @filter = @selection, @targets = @examined_targets, @matches = @matches OUTPUT;
+            SET @read_target = CASE WHEN @read_step = -@wave THEN @read_target ELSE 0 END;
+            SET @read_step = -@wave;
+            DELETE FROM @compared;
+            DELETE FROM @tagged;
+            -- Plan: a range of IX_rollout_targets_seen.
+            INSERT INTO @compared (seen, target_id, is_free)
+            SELECT TOP (@room) t.seen, t.target_id, CASE WHEN t.wave = 0 THEN 1 ELSE 0 END
+            FROM jobs_internal.rollout_targets AS t
+            WHERE t.execution_id = @execution_id
+                AND t.seen > @read_target
+            ORDER BY t.seen;
+            SET @read = @@ROWCOUNT;
+            SET @read_target = CASE WHEN @read < @room THEN @all_compared ELSE (SELECT MAX(c.seen) FROM @compared AS c) END;
+            SET @compared_targets = COALESCE((SELECT c.target_id FROM @compared AS c WHERE c.is_free = 1 FOR JSON PATH), N'[]');
+            EXECUTE jobs_internal.match_tags @filter = @selection, @targets = @compared_targets, @matches = @matches OUTPUT;
             INSERT INTO @tagged (target_id)
             SELECT o.target_id
             FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
+            UPDATE t
+            SET t.place = -@wave
+            FROM @tagged AS g
+            INNER LOOP JOIN jobs_internal.rollout_targets AS t ON t.execution_id = @execution_id AND t.target_id = g.target_id;
+            UPDATE r
+            SET r.read_step = @read_step,
+                r.read_target = @read_target
+            FROM jobs_internal.rollouts AS r
+            WHERE r.execution_id = @execution_id;
+            SET @room = @room - @read - 1;
+            CONTINUE;
         END;
+        SET @least_place = CASE WHEN @selects = N'tags' THEN -@wave ELSE -100 END; -- a plan has at most 100 waves
+        SET @most_place = CASE WHEN @selects = N'tags' THEN -@wave ELSE 0 END;
         DELETE FROM @chosen;
-        -- reads: the targets of the roll-out that have no wave yet, which are put in order
+        -- reads: the targets of the roll-out that have no wave yet, or that match its tags, which are put in order
         -- Plan: a range of IX_rollout_targets_wave with a lookup each.
         INSERT INTO @chosen (target_id, place)
         SELECT c.target_id, @assigned + ROW_NUMBER() OVER (ORDER BY c.turn)
@@ -254,13 +281,13 @@ BEGIN
                 ) AS v
                 WHERE t.execution_id = @execution_id
                     AND t.wave = 0
+                    AND t.place BETWEEN @least_place AND @most_place
                     AND (
-                        @selects IN (N'count', N'percent', N'rest')
+                        @selects IN (N'count', N'percent', N'rest', N'tags')
                         OR (
                             @selects = N'names'
                             AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@names) AS n)
                         )
-                        OR (@selects = N'tags' AND t.target_id IN (SELECT g.target_id FROM @tagged AS g))
                         OR (
                             @selects = N'like'
                             AND EXISTS (SELECT 1 FROM OPENJSON(@names) AS n WHERE t.database_name LIKE n.value)

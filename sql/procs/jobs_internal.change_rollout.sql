@@ -19,7 +19,7 @@
 --   50111 the job execution does not exist.
 --   50188 the state of the roll-out does not permit it.
 --   50191 the roll-out has no such wave or target.
---   50410 the job execution is no roll-out.
+--   50410 the job execution is not a roll-out.
 CREATE OR ALTER PROCEDURE jobs_internal.change_rollout
     @job_execution_id UNIQUEIDENTIFIER,
     @action           NVARCHAR(10),
@@ -54,6 +54,7 @@ BEGIN
     DECLARE @from_ran BIT; -- 1: the roll-out ran on the target
     DECLARE @was_left_out INT = 0; -- 1: the target, by the preflight of its wave
     DECLARE @place INT;
+    DECLARE @goes_on BIT; -- 1: the action ends what a failed gate has stopped
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_action NVARCHAR(128) = CASE @action
         WHEN N'Approve' THEN N'sp_approve_rollout'
@@ -107,7 +108,7 @@ BEGIN
     IF @@ROWCOUNT = 0 AND @is_rollout = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' is no roll-out. The view jobs.rollouts lists all roll-outs.'
+            N'The job execution ', @job_execution_id, N' is not a roll-out. The view jobs.rollouts lists all roll-outs.'
         ), N'%', N'%%');
         THROW 50410, @message, 1;
     END;
@@ -197,6 +198,10 @@ BEGIN
         WHEN @action = N'Deadline' AND @deadline_at IS NULL AND (@paused_at IS NULL OR @paused_by <> N'(deadline)')
             THEN N'it has no deadline, or its deadline has passed and it went on'
     END;
+    SET @goes_on = CASE
+        WHEN @state = N'Stopped' AND (@action = N'Retry' OR (@action = N'Skip' AND @number = @current)) THEN 1
+        ELSE 0
+    END;
     IF @fault IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(N'The roll-out ', @job_execution_id, N' cannot do this now: ', @fault, N'.'), N'%', N'%%');
@@ -248,18 +253,31 @@ BEGIN
         FROM jobs_internal.rollout_waves AS w
         WHERE w.execution_id = @execution_id
             AND w.wave IN (@number, @from_wave);
+        -- The percentages of the plan are those of the targets that the waves have.
+        UPDATE w
+        SET w.max_failed = CASE
+                WHEN w.max_failed_percent IS NULL THEN w.max_failed
+                ELSE w.max_failed_percent * (w.targets - w.left_out) / 100
+            END,
+            w.max_unreached = CASE
+                WHEN w.max_unreached_percent IS NULL THEN w.max_unreached
+                ELSE w.max_unreached_percent * (w.targets - w.left_out) / 100
+            END
+        FROM jobs_internal.rollout_waves AS w
+        WHERE w.execution_id = @execution_id
+            AND w.wave IN (@number, @from_wave);
     END;
 
-    -- Starting again reruns the latest run of the wave.
+    -- Starting again reruns the latest run of the wave, so a later wave that is skipped leaves a stopped one as it is.
     UPDATE r
-    SET r.state = CASE WHEN @state = N'Stopped' AND @action IN (N'Retry', N'Skip') THEN N'Starting' ELSE r.state END,
+    SET r.state = CASE WHEN @goes_on = 1 THEN N'Starting' ELSE r.state END,
         r.next_check_at = @now,
         r.deadline_at = CASE
             WHEN @action <> N'Deadline' THEN r.deadline_at
             ELSE DATEADD(SECOND, @seconds, CASE WHEN r.deadline_at > @now THEN r.deadline_at ELSE @now END)
         END,
         r.reason = CASE
-            WHEN @action IN (N'Retry', N'Skip') AND @state = N'Stopped' THEN NULL
+            WHEN @goes_on = 1 THEN NULL
             WHEN @action = N'Abort' THEN CONCAT(N'Aborted by ', @by, N': ' + @text, N'.')
             ELSE r.reason
         END,

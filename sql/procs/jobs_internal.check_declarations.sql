@@ -141,7 +141,7 @@ BEGIN
         FROM @declared AS d
         WHERE DATALENGTH(d.description) > 1024
         UNION ALL
-        SELECT d.place, 10, N'the default is none of the choices'
+        SELECT d.place, 10, N'the default is not one of the choices'
         FROM @declared AS d
         WHERE d.default_kind IS NOT NULL
             AND d.choices IS NOT NULL

@@ -9,7 +9,7 @@
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.
---   50420 @mode is neither Trial nor Preflight, or @mode_options are no options of the mode.
+--   50420 @mode is neither Trial nor Preflight, or @mode_options have a member that the mode does not have.
 --   50421 a trial has no chosen databases, or more than 100.
 CREATE OR ALTER PROCEDURE jobs_internal.check_mode
     @mode         NVARCHAR(11) = NULL OUTPUT,

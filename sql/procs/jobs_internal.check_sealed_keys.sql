@@ -28,7 +28,7 @@ BEGIN
     FROM jobs_internal.secret_keys AS k WITH (REPEATABLEREAD)
     WHERE k.is_active = 1;
     IF NOT EXISTS (SELECT 1 FROM @active)
-        THROW 50153, N'There is no active key for which a secret could be sealed. Make one with jobagent key generate.', 1;
+        THROW 50153, N'The control database has no active key for secrets. Make one with jobagent key generate.', 1;
 
     IF @keys IS NULL OR ISJSON(@keys) = 0
         THROW 50075, N'Invalid sealed secret: want keys, a JSON array. jobagent secret set seals a secret.', 1;

@@ -239,36 +239,57 @@ BEGIN
             COMMIT TRANSACTION;
         END;
 
-        -- Plan: one key each of IX_target_executions_next_attempt_at, IX_target_executions_deadline_at, IX_target_pauses_ends_at and
-        -- IX_step_executions_due; the runs of IX_job_executions_unaccounted; the terms that last.
+        -- TOP (1) and not MIN (DESIGN.md, "Rules of sql/", first). Plan: one key each of IX_target_executions_next_attempt_at,
+        -- IX_target_executions_deadline_at, IX_target_pauses_ends_at, IX_step_executions_due, IX_rollout_paces_next_at and
+        -- IX_terms_expires_at; the runs of IX_job_executions_unaccounted.
         WITH wake_times AS (
-            SELECT MIN(t.next_attempt_at) AS at
-            FROM jobs_internal.target_executions AS t
-            WHERE t.next_attempt_at IS NOT NULL
-                AND t.deadline_at IS NOT NULL -- first attempts are due at once, or held
-                AND t.next_attempt_at > @now
-                AND t.next_attempt_at < '9999-12-31' -- not those that are held
+            SELECT x.at
+            FROM (
+                SELECT TOP (1) t.next_attempt_at AS at
+                FROM jobs_internal.target_executions AS t
+                WHERE t.next_attempt_at IS NOT NULL
+                    AND t.deadline_at IS NOT NULL -- first attempts are due at once, or held
+                    AND t.next_attempt_at > @now
+                    AND t.next_attempt_at < '9999-12-31' -- not those that are held
+                ORDER BY t.next_attempt_at
+            ) AS x
             UNION ALL
-            SELECT MIN(p.ends_at) AS at
-            FROM jobs_internal.target_pauses AS p
-            WHERE p.ends_at IS NOT NULL
-                AND p.ends_at > @now
-                AND p.resumed_at IS NULL
+            SELECT x.at
+            FROM (
+                SELECT TOP (1) p.ends_at AS at
+                FROM jobs_internal.target_pauses AS p
+                WHERE p.ends_at IS NOT NULL
+                    AND p.ends_at > @now
+                    AND p.resumed_at IS NULL
+                ORDER BY p.ends_at
+            ) AS x
             UNION ALL
-            SELECT MIN(t.deadline_at) AS at
-            FROM jobs_internal.target_executions AS t
-            WHERE t.next_attempt_at IS NOT NULL
-                AND t.deadline_at IS NOT NULL
-                AND t.deadline_at > @now
+            SELECT x.at
+            FROM (
+                SELECT TOP (1) t.deadline_at AS at
+                FROM jobs_internal.target_executions AS t
+                WHERE t.next_attempt_at IS NOT NULL
+                    AND t.deadline_at IS NOT NULL
+                    AND t.deadline_at > @now
+                ORDER BY t.deadline_at
+            ) AS x
             UNION ALL
-            SELECT MIN(s.next_attempt_at) AS at
-            FROM jobs_internal.step_executions AS s
-            WHERE s.next_attempt_at IS NOT NULL
-                AND s.next_attempt_at > @now
+            SELECT x.at
+            FROM (
+                SELECT TOP (1) s.next_attempt_at AS at
+                FROM jobs_internal.step_executions AS s
+                WHERE s.next_attempt_at IS NOT NULL
+                    AND s.next_attempt_at > @now
+                ORDER BY s.next_attempt_at
+            ) AS x
             UNION ALL
-            SELECT MIN(p.next_at) AS at
-            FROM jobs_internal.rollout_paces AS p
-            WHERE p.next_at > @now
+            SELECT x.at
+            FROM (
+                SELECT TOP (1) p.next_at AS at
+                FROM jobs_internal.rollout_paces AS p
+                WHERE p.next_at > @now
+                ORDER BY p.next_at
+            ) AS x
             UNION ALL
             SELECT @now AS at
             -- Not for a run whose job another transaction holds: a later poll of the agent finds it.
@@ -280,24 +301,30 @@ BEGIN
                     AND e.end_time > DATEADD(SECOND, -1, @now)
             )
             UNION ALL
-            SELECT MIN(t.expires_at) AS at
-            FROM jobs_internal.terms AS t
-            WHERE t.ended_at IS NULL
-                AND t.expires_at > @now
-                AND t.term_id <> @term_id
+            SELECT x.at
+            FROM (
+                SELECT TOP (1) t.expires_at AS at
+                FROM jobs_internal.terms AS t
+                WHERE t.ended_at IS NULL
+                    AND t.expires_at > @now
+                    AND t.term_id <> @term_id
+                ORDER BY t.expires_at
+            ) AS x
         )
         SELECT @wake_at = MIN(w.at)
         FROM wake_times AS w;
     END;
     -- Plan: the first keys of IX_rollouts_next_check_at and of IX_callbacks_deadline_at.
-    SELECT @wake_at = CASE WHEN MIN(r.next_check_at) < COALESCE(@wake_at, '9999-12-31') THEN MIN(r.next_check_at) ELSE @wake_at END
+    SELECT TOP (1) @wake_at = CASE WHEN r.next_check_at < COALESCE(@wake_at, '9999-12-31') THEN r.next_check_at ELSE @wake_at END
     FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
     WHERE r.next_check_at IS NOT NULL
-        AND r.next_check_at > @now;
-    SELECT @wake_at = CASE WHEN MIN(c.deadline_at) < COALESCE(@wake_at, '9999-12-31') THEN MIN(c.deadline_at) ELSE @wake_at END
+        AND r.next_check_at > @now
+    ORDER BY r.next_check_at;
+    SELECT TOP (1) @wake_at = CASE WHEN c.deadline_at < COALESCE(@wake_at, '9999-12-31') THEN c.deadline_at ELSE @wake_at END
     FROM jobs_internal.callbacks AS c
     WHERE c.deadline_at IS NOT NULL
-        AND c.closed_at IS NULL;
+        AND c.closed_at IS NULL
+    ORDER BY c.deadline_at;
     -- Before @now only if there is more to do, and not for a callback that another session holds.
     SET @wake_at = CASE
         WHEN @more = 1 THEN DATEADD(SECOND, -1, @now)

@@ -123,10 +123,11 @@ BEGIN
         SET @reached = 0;
     IF @read < @slice
         SET @next_step = (
-            SELECT MIN(s.step_execution_id)
+            SELECT TOP (1) s.step_execution_id
             FROM jobs_internal.step_executions AS s
             WHERE s.execution_id = @execution_id
                 AND s.step_execution_id > @step_execution_id
+            ORDER BY s.step_execution_id
         );
     UPDATE c
     SET c.step_execution_id = COALESCE(@next_step, c.step_execution_id),

@@ -97,15 +97,20 @@ BEGIN
             OR g.worked_until < g.started_at
         ORDER BY g.started_at DESC, g.term_id DESC;
 
+    -- TOP (1) and not MIN, which may read all schedules that are not due (DESIGN.md, "Rules of sql/", first). Plan: one key of
+    -- IX_schedules_next_fire_at.
     SELECT
         @now AS now,
-        MIN(s.next_fire_at) AS next_fire_at,
+        (
+            SELECT TOP (1) s.next_fire_at
+            FROM jobs_internal.schedules AS s
+            WHERE s.next_fire_at IS NOT NULL
+                AND s.next_fire_at > @now
+            ORDER BY s.next_fire_at
+        ) AS next_fire_at,
         @last_worked_at AS last_worked_at,
         @working_since AS working_since,
-        (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_min_interval_seconds') AS min_interval_seconds
-    FROM jobs_internal.schedules AS s
-    WHERE s.next_fire_at IS NOT NULL
-        AND s.next_fire_at > @now;
+        (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_min_interval_seconds') AS min_interval_seconds;
 
     -- The locks are not kept: they detect schedules and jobs that another transaction has changed, which are left to a later call (I14).
     -- Plan: IX_schedules_next_fire_at, IX_schedules_awaits_verdict, IX_schedules_recheck_at and the open backfills, each in the required

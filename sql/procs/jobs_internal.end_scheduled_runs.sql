@@ -10,11 +10,11 @@
 -- many attempts in each (jobs_internal.count_attempts).
 --
 -- Parameters:
---   @slice  Maximum number of jobs whose runs are considered, and a quarter of the attempts, at least 1.
+--   @slice  A quarter of the attempts, at least 1.
 --   @more   Output. 1: a run is being counted, or runs were left out after others, so the next pass should follow at once.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping locked rows, rows of
---            schedule_buffer (X) and run_counts (X).
+-- Locks:     the jobs of these runs (U, X), and of runs before them whose schedule another transaction holds (U); the runs (U, X) and
+--            schedules (U, X), skipping locked rows, rows of schedule_buffer (X) and run_counts (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.end_scheduled_runs
@@ -34,11 +34,9 @@ BEGIN
     DECLARE @read INT;
     DECLARE @days INT;
     DECLARE @schedule_id BIGINT;
-    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
-    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
-    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, is_large BIT NOT NULL);
+    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, current_version INT NOT NULL, is_large BIT NOT NULL);
     DECLARE @attempts TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, attempts INT NOT NULL);
     DECLARE @stopped TABLE (schedule_id BIGINT NOT NULL); -- paused or disabled here
     DECLARE @ended TABLE (
@@ -58,22 +56,15 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
         RETURN 0;
 
-    -- Jobs before schedules, and each in the order of its key. The columns current_version and revision are in no index, so that
-    -- the locks are on the clustered keys. Activations happen under the job's lock.
-    INSERT INTO @wanted_jobs (job_id)
-    SELECT DISTINCT TOP (@slice) e.job_id
-    FROM jobs_internal.job_executions AS e
-    WHERE e.unaccounted = 1
-        AND e.is_active = 0;
-    INSERT INTO @locked_jobs (job_id, current_version)
-    SELECT j.job_id, j.current_version
-    FROM @wanted_jobs AS w
-    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
-
-    -- Plan: IX_job_executions_unaccounted, which contains only runs that have not been counted; per run the rows of its steps.
-    INSERT INTO @wanted (execution_id, is_large)
+    -- Jobs before schedules. The jobs are locked in the statement that picks the runs, so that runs of a locked job take no place of
+    -- others, and no other job is locked. The columns current_version and revision are in no index, so that the locks are on the clustered
+    -- keys. READPAST never waits, so the order of the jobs does not matter. Activations happen under the job's lock.
+    -- Plan: IX_job_executions_unaccounted, which contains only runs that have not been counted, in its order; per run one key of PK_jobs
+    -- and the rows of its steps, until there are 100.
+    INSERT INTO @wanted (execution_id, current_version, is_large)
     SELECT TOP (100)
         e.execution_id,
+        j.current_version,
         CASE
             WHEN (
                 SELECT SUM(CAST(s.targets AS BIGINT))
@@ -84,9 +75,9 @@ BEGIN
             ELSE 0
         END
     FROM jobs_internal.job_executions AS e
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = e.job_id
     WHERE e.unaccounted = 1
         AND e.is_active = 0
-        AND e.job_id IN (SELECT l.job_id FROM @locked_jobs AS l)
         AND (
             -- past: the lock is not kept: it only detects schedules that other transactions have changed, so that their
             -- runs are left to a later pass

@@ -30,15 +30,16 @@ BEGIN
     DECLARE @wave_name NVARCHAR(128);
     DECLARE @wave_state NVARCHAR(10);
     DECLARE @is_before BIT;
-    DECLARE @probe_at DATETIME2(7);
+    DECLARE @is_last BIT; -- the bake had ended when it began
     DECLARE @probe_run_id BIGINT;
 
     SELECT
         @wave_name = w.name,
         @wave_state = w.state,
-        @probe_at = w.probe_at,
+        @is_last = CASE WHEN w.bake_until <= e.create_time THEN 1 ELSE 0 END,
         @probe_run_id = w.probe_run_id
     FROM jobs_internal.rollout_waves AS w
+    LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = w.probe_run_id
     WHERE w.execution_id = @execution_id
         AND w.wave = @wave;
     SET @is_before = CASE WHEN @wave_state = N'Baking' THEN 0 ELSE 1 END;
@@ -65,7 +66,7 @@ BEGIN
         SET @passed = NULL; -- only of the wave
         SET @next = N'Starting';
     END;
-    ELSE IF @passed = 1 AND @probe_at IS NULL -- it was the last one
+    ELSE IF @passed = 1 AND @is_last = 1 -- and nobody has extended the bake since
         SET @next = N'Starting';
     ELSE IF @passed = 1
     BEGIN

@@ -83,7 +83,7 @@ BEGIN
         has_steps   BIT NOT NULL DEFAULT 0,
         active      BIT NOT NULL DEFAULT 0, -- a run of the schedule is active
         waiting     BIT NOT NULL DEFAULT 0, -- an instant waits for that run
-        fault       NVARCHAR(2048) NULL,    -- why its parameters do not fit what the job declares
+        fault       NVARCHAR(2048) NULL,    -- why its parameters do not fit what the job declares, or another roll-out is active
         next_run_id UNIQUEIDENTIFIER NULL,  -- of a schedule of the SAP surface: id of its first run
         room        BIGINT NULL             -- number of runs that may still start; NULL: no limit
     );
@@ -278,7 +278,7 @@ BEGIN
     UPDATE m
     SET m.job_version = j.current_version,
         m.overlap = COALESCE(m.overlap, s.overlap),
-        m.fault = s.parameters_fault,
+        m.fault = COALESCE(s.parameters_fault, o.fault),
         m.has_steps = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS t WHERE t.job_id = j.job_id AND t.version = j.current_version) THEN 1
             ELSE 0
@@ -302,7 +302,19 @@ BEGIN
     FROM @moved AS m
     INNER JOIN @given AS g ON g.firing_no = m.firing_no
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = m.job_id;
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = m.job_id
+    INNER JOIN jobs_internal.job_versions AS w ON w.job_id = j.job_id AND w.version = j.current_version
+    -- As in jobs.sp_start_job: two roll-outs of one job would skip each other's targets. The overlap policy decides about roll-outs that
+    -- the schedule itself has started, unless it permits several at once. Plan: IX_job_executions_active_job_id.
+    OUTER APPLY (
+        SELECT MIN(CONCAT(N'The roll-out ', e.job_execution_id, N' of the job is active.')) AS fault
+        FROM jobs_internal.rollout_runs AS r
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
+        WHERE r.job_id = m.job_id
+            AND r.is_active = 1
+            AND w.rollout_plan IS NOT NULL
+            AND (e.schedule_id IS NULL OR e.schedule_id <> m.schedule_id OR COALESCE(m.overlap, s.overlap) IN (N'AllowAll', N'Elastic'))
+    ) AS o;
 
     -- The overlap policies, for the instants of each schedule in their order: place counts those that may run, from 1 to last_place.
     -- BufferOne lets one instant wait: the first if a run is active, else the second, since the first is started.

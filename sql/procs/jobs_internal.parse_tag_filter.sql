@@ -283,7 +283,7 @@ BEGIN
                 SET @expects_operand = 1;
             END
             ELSE IF @kind = N')' AND @top IS NULL
-                SET @fault = CONCAT(N'at character ', @start, N': there is no ( for this ).');
+                SET @fault = CONCAT(N'at character ', @start, N': the ) has no ( before it.');
             ELSE IF @kind = N')'
             BEGIN
                 SET @negates = (SELECT o.negates FROM @operator_stack AS o WHERE o.depth = @operators);

@@ -219,12 +219,13 @@ BEGIN
             SET @last = NULL;
             SET @only_new = 1;
         END;
-        -- A database that was chosen, and is not in the group, is Skipped.
+        -- A database that was chosen, and is not in the group, is Skipped, with a message. Those of a roll-out have none.
         IF @is_chosen = 1
             DELETE l
             FROM @list AS l
             INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = @step_execution_id AND t.target_id = l.target_id
-            WHERE t.lifecycle = N'Skipped';
+            WHERE t.lifecycle = N'Skipped'
+                AND t.last_message IS NOT NULL;
 
         IF @only_new = 0 AND @after = '00000000-0000-0000-0000-000000000000'
         BEGIN

@@ -10,7 +10,7 @@
 -- Locks:     nothing beyond what the caller holds.
 -- Returns:   0.
 -- Throws:
---   50069 a value does not have the declared type, or is none of the choices.
+--   50069 a value does not have the declared type, or is not one of the choices.
 --   50071 the parameters are too long.
 --   50159 a required parameter is missing.
 --   50160 the job declares no parameter of this name.

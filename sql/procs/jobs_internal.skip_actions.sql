@@ -49,7 +49,7 @@ BEGIN
         s.waits_for_list = 0,
         s.last_message = CONCAT(
             N'Step ', s.step_id, N' was skipped: the run is a ', CASE k.mode WHEN N'Trial' THEN N'trial' ELSE N'preflight' END,
-            N', and its command, of type ', k.command_type, N', is no script. Nothing was sent.'
+            N', and its command, of type ', k.command_type, N', is not a script. Nothing was sent.'
         )
     FROM @skipped AS k
     INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id

@@ -2,24 +2,32 @@
 -- active run, the run of the earliest instant. A job or schedule that another transaction holds waits for the next pass
 -- (I14).
 --
+-- Cost: (schedules with waiting instants), a key each of their active runs; and at most @slice schedules that start a run or skip an
+-- instant.
+--
+-- Parameters:
+--   @slice  Maximum number of schedules, at least 1.
+--   @more   Output. 1: schedules may be left, so the next pass should follow at once.
 -- Called by: jobs_internal.advance, before it takes other locks.
 -- Locks:     the jobs (U) and the schedules (U, X), skipping locked rows,
 --            rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_buffered_runs
-    @now DATETIME2(7) = NULL
+    @slice INT = 5000,
+    @more  BIT = 0 OUTPUT,
+    @now   DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
-    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    SET @more = 0;
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @idle TABLE (
-        schedule_id BIGINT NOT NULL PRIMARY KEY,
-        job_id      UNIQUEIDENTIFIER NOT NULL
+        schedule_id     BIGINT NOT NULL PRIMARY KEY,
+        job_id          UNIQUEIDENTIFIER NOT NULL,
+        current_version INT NOT NULL
     );
     DECLARE @next TABLE (
         schedule_id      BIGINT NOT NULL PRIMARY KEY,
@@ -32,24 +40,14 @@ BEGIN
         is_old           BIT NOT NULL DEFAULT 0 -- before @skip_until
     );
     DECLARE @skip_until DATETIME2(7);
+    DECLARE @picked INT;
     DECLARE @created TABLE (
         execution_id BIGINT NOT NULL,
         schedule_id  BIGINT NOT NULL PRIMARY KEY
     );
 
-    -- This reads schedules, not waiting instants: a backfill may leave very many.
-    INSERT INTO @idle (schedule_id, job_id)
-    SELECT s.schedule_id, s.job_id
-    FROM jobs_internal.schedules AS s
-    WHERE s.buffered > 0
-        AND NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_executions AS e
-            WHERE e.schedule_id = s.schedule_id
-                AND e.schedule_id IS NOT NULL
-                AND e.is_active = 1
-        );
-    IF NOT EXISTS (SELECT 1 FROM @idle)
+    -- Plan: IX_schedules_buffered, usually empty.
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.buffered > 0)
         RETURN 0;
     IF NOT EXISTS (
         SELECT 1
@@ -60,20 +58,34 @@ BEGIN
     )
         RETURN 0;
 
+    -- This reads schedules, not waiting instants: a backfill may leave very many. The jobs are locked in the statement that picks the
+    -- schedules, so that those of a locked job take no place of others. current_version is in no index, so that the locks are on the
+    -- clustered keys. READPAST never waits, so the order of the jobs does not matter. Plan: IX_schedules_buffered in its order; per
+    -- schedule one key of IX_job_executions_active_schedule_id and of PK_jobs, until there are @slice.
+    INSERT INTO @idle (schedule_id, job_id, current_version)
+    SELECT TOP (@slice) s.schedule_id, j.job_id, j.current_version
+    FROM jobs_internal.schedules AS s
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
+    WHERE s.buffered > 0
+        AND j.deleted_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.schedule_id = s.schedule_id
+                AND e.schedule_id IS NOT NULL
+                AND e.is_active = 1
+        )
+    ORDER BY s.schedule_id;
+    SET @picked = @@ROWCOUNT;
+    IF @picked = 0
+        RETURN 0;
+
     -- end_scheduled_runs has locked schedules in this transaction already, so this does not wait. Firings skip a schedule
     -- that is locked here, so no firing also finds the schedule idle.
-    INSERT INTO @wanted_jobs (job_id)
-    SELECT DISTINCT i.job_id
-    FROM @idle AS i;
-    INSERT INTO @locked_jobs (job_id, current_version)
-    SELECT j.job_id, j.current_version
-    FROM @wanted_jobs AS w
-    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
     INSERT INTO @locked_schedules (schedule_id, revision)
     SELECT s.schedule_id, s.revision
     FROM @idle AS i
-    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = i.schedule_id
-    WHERE i.job_id IN (SELECT l.job_id FROM @locked_jobs AS l);
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = i.schedule_id;
     DELETE i
     FROM @idle AS i
     WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = i.schedule_id);
@@ -87,14 +99,12 @@ BEGIN
         b.job_id,
         b.backfill_id,
         CASE
-            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = j.job_id AND d.version = j.current_version)
-                THEN j.current_version
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = i.job_id AND d.version = i.current_version)
+                THEN i.current_version
         END
     FROM @idle AS i
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = i.job_id
     INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = i.schedule_id
     WHERE b.due_at = (SELECT MIN(f.due_at) FROM jobs_internal.schedule_buffer AS f WHERE f.schedule_id = i.schedule_id)
-        AND j.deleted_at IS NULL
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.job_executions AS e
@@ -104,6 +114,7 @@ BEGIN
         );
     IF NOT EXISTS (SELECT 1 FROM @next)
         RETURN 0;
+    SET @more = CASE WHEN @picked = @slice THEN 1 ELSE 0 END;
     SELECT @skip_until = a.skip_until
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;

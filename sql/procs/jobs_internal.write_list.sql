@@ -11,8 +11,8 @@
 -- Of two runs whose lists are written at the same time, the run that writes a target first runs on it: the callers hold the
 -- job's row, so slices of the same job follow each other.
 --
--- Cost: (targets of the slice), each with a seek per other active run at this step; one part of a list, however many targets it has; and
--- the chosen databases, at most 5,000.
+-- Cost: (targets of the slice), however many other runs of the job are active; one part of a list, however many targets it has; and the
+-- chosen databases, at most 5,000.
 --
 -- Parameters:
 --   @step_execution_id  The step; it is InProgress. It has a row in step_lists unless @targets is given.
@@ -103,7 +103,6 @@ BEGIN
         step_id           INT NOT NULL,
         level             INT NOT NULL
     );
-    DECLARE @others TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY); -- the same step of other active runs
     -- What the slice reads from the origin or from a step that failed.
     DECLARE @read TABLE (
         target_execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -646,37 +645,28 @@ BEGIN
         END;
     END;
 
-    -- Plan: IX_step_executions_active_job_id; for each target and other run one key of UQ_target_executions_target_id. Usually there is no
-    -- other run.
+    -- Plan: per target one key of IX_target_executions_active_target_id, however many runs wait. A target is busy with one other run at
+    -- most, unless runs overlap or are trials.
     IF @allow_overlap = 0 AND @is_planned = 0
-    BEGIN
-        INSERT INTO @others (step_execution_id)
-        SELECT s.step_execution_id
-        FROM jobs_internal.step_executions AS s
-        WHERE s.job_id = @job_id
-            AND s.step_id = @step_id
-            AND s.is_active = 1
-            AND s.execution_id <> @execution_id
-            AND NOT EXISTS ( -- a trial leaves nothing undone
-                SELECT 1
-                FROM jobs_internal.job_executions AS e
-                WHERE e.execution_id = s.execution_id
-                    AND e.is_active = 1
-                    AND e.mode IS NOT NULL
-            );
-        -- plan: as above
-        IF @@ROWCOUNT > 0
-            UPDATE r
-            SET r.is_busy = 1
-            FROM @rows AS r
-            WHERE EXISTS (
-                SELECT 1
-                FROM @others AS o
-                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = o.step_execution_id
-                WHERE t.target_id = r.target_id
-                    AND t.is_active = 1
-            );
-    END;
+        UPDATE r
+        SET r.is_busy = 1
+        FROM @rows AS r
+        WHERE EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.target_id = r.target_id
+                AND t.job_id = @job_id
+                AND t.step_id = @step_id
+                AND t.is_active = 1
+                AND t.execution_id <> @execution_id
+                AND NOT EXISTS ( -- a trial leaves nothing undone
+                    SELECT 1
+                    FROM jobs_internal.job_executions AS e
+                    WHERE e.execution_id = t.execution_id
+                        AND e.is_active = 1
+                        AND e.mode IS NOT NULL
+                )
+        );
 
     INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
     SELECT DISTINCT @execution_id, @step_execution_id, @job_id, @step_id, r.limit_server, COALESCE(r.elastic_pool_name, N'')

@@ -79,15 +79,23 @@ BEGIN
         RETURN 0;
 
     -- No job is added any more: jobs_internal.lock_tenant refuses it.
-    SET @job = (SELECT MIN(r.rest_job_id) FROM jobs_internal.rest_jobs AS r WHERE r.tenant_id = @tenant);
-    WHILE @job IS NOT NULL
+    SET @job = 0;
+    WHILE 1 = 1
     BEGIN
+        SET @job = (
+            SELECT TOP (1) r.rest_job_id
+            FROM jobs_internal.rest_jobs AS r
+            WHERE r.tenant_id = @tenant
+                AND r.rest_job_id > @job
+            ORDER BY r.rest_job_id
+        );
+        IF @job IS NULL
+            BREAK;
         BEGIN TRANSACTION;
         EXECUTE jobs_internal.check_job_agent;
         EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
         EXECUTE jobs_internal.delete_rest_job @job = @job, @job_id = @job_id;
         COMMIT TRANSACTION;
-        SET @job = (SELECT MIN(r.rest_job_id) FROM jobs_internal.rest_jobs AS r WHERE r.tenant_id = @tenant AND r.rest_job_id > @job);
     END;
     RETURN 0;
 END;

@@ -10,3 +10,6 @@ CREATE TABLE jobs_internal.rollout_paces (
     CONSTRAINT PK_rollout_paces PRIMARY KEY (execution_id),
     CONSTRAINT FK_rollout_paces_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id)
 );
+
+-- The earliest of them, however many roll-outs have ended.
+CREATE INDEX IX_rollout_paces_next_at ON jobs_internal.rollout_paces (next_at);

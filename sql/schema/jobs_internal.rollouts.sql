@@ -10,7 +10,8 @@
 --                  ones: Succeeded, Aborted, Failed.
 --   wave           Number of the current wave; 0 before the first.
 --   next_check_at  When a pass has to look at it; NULL: a person, or the end of a run, is waited for.
---   read_step, read_target  Assigning, Preflight, Recording: the last target that was read of the run, or of the run of the wave.
+--   read_step, read_target  Assigning, Preflight, Recording: the last target that was read of the run, or of the run of the wave. While
+--                      targets are compared with the tags of a wave: its negative number, and the last target that was compared.
 --   targets        Number of its targets, once they are all copied.
 --   paused_at, paused_by, pause_reason  Since when no target and no wave starts, and why; NULL: it is not paused.
 --   reason         Why it is Stopped, Aborting, Aborted or Failed, in words; NULL: it is not.

@@ -77,8 +77,6 @@ CREATE INDEX IX_step_executions_active ON jobs_internal.step_executions (executi
 CREATE INDEX IX_step_executions_hot ON jobs_internal.step_executions (execution_id)
     INCLUDE (lifecycle, step_id, job_id, job_version)
     WHERE is_active = 1 AND parked = 0;
-CREATE INDEX IX_step_executions_active_job_id ON jobs_internal.step_executions (job_id)
-    WHERE is_active = 1;
 CREATE INDEX IX_step_executions_due ON jobs_internal.step_executions (next_attempt_at, step_execution_id)
     WHERE next_attempt_at IS NOT NULL;
 -- Both contain only steps of versions with dependencies, until a pass has served them.

@@ -26,6 +26,9 @@ CREATE TABLE jobs_internal.targets (
     )
 );
 
+-- The order in which databases are listed.
+CREATE INDEX IX_targets_server_name ON jobs_internal.targets (server_name, database_name)
+    INCLUDE (gone_at);
 CREATE INDEX IX_targets_database_key ON jobs_internal.targets (database_key, server_key);
 
 -- One statement may lock the rows of thousands of targets; a table lock would block all other sessions (sql/DESIGN.md, "Order of locks").

@@ -1,7 +1,8 @@
--- The ended runs whose rows nothing needs: no active rerun or roll-out, no active run that a trigger started on their targets, and no list
--- of targets that is being made.
+-- The ended runs whose rows nothing needs: no active rerun, roll-out or undo of a roll-out, no active run that a trigger started on their
+-- targets, and no list of targets that is being made.
 -- Used by: jobs_internal.delete_leftovers, which finds a run by purged_at or by job_id.
--- Cost:    per run a key of each index; active runs that a trigger started on targets, and lists that are being made, are few.
+-- Cost:    per run a key of each index; active undos (IX_rollouts_job_id), active runs that a trigger started on targets, and lists that
+--          are being made, are few.
 CREATE OR ALTER VIEW jobs_internal.deletable_runs
 AS
 SELECT e.execution_id, e.job_id, e.purged_at
@@ -15,6 +16,7 @@ WHERE e.is_active = 0
             AND r.is_active = 1
     )
     AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.undo_of = e.execution_id AND r.ended_at IS NULL)
     AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.job_executions AS r

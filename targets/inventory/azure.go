@@ -52,7 +52,7 @@ func ReadAzureResourceGraph(text string) (list []Database, notes []string, err e
 		return nil, nil, fmt.Errorf("want the JSON that az graph query prints: %w", err)
 	}
 	if a.Data == nil {
-		return nil, nil, errors.New("want the JSON that az graph query prints: there is no array data")
+		return nil, nil, errors.New("invalid JSON: want what az graph query prints, with an array data")
 	}
 	total := len(a.Data)
 	for _, n := range []*int{a.Total, a.RESTTotal} {

@@ -79,7 +79,7 @@ func ParsePreflight(text string) (*Preflight, error) {
 	}
 	for _, name := range slices.Concat(p.Warn, p.Refuse) {
 		if p.levelOf(name) == "" {
-			return nil, fmt.Errorf("the needs of the preflight: there is no check %q", wording.Clip(name, 40, wording.Bytes))
+			return nil, fmt.Errorf("the needs of the preflight: unknown check %q", wording.Clip(name, 40, wording.Bytes))
 		}
 	}
 	return p, nil

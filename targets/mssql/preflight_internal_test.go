@@ -66,7 +66,7 @@ func TestParsePreflight(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`[]`: "cannot unmarshal", `{"right": []}`: `unknown field "right"`, `{} {}`: "want one JSON object",
-		`{"warn": ["disk"]}`: `there is no check "disk"`, `{"min_log_mb": "x"}`: "cannot unmarshal",
+		`{"warn": ["disk"]}`: `unknown check "disk"`, `{"min_log_mb": "x"}`: "cannot unmarshal",
 	} {
 		_, err := ParsePreflight(text)
 		require.ErrorContains(t, err, want, text)

@@ -22,7 +22,7 @@ func lookupIdentity(name string) (*identity, error) {
 	found, err := user.Lookup(name)
 	if err != nil {
 		if found, err = user.LookupId(name); err != nil {
-			return nil, errors.New("there is no such user")
+			return nil, errors.New("the user does not exist")
 		}
 	}
 	groups, err := found.GroupIds()

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // bounds are the parameters of `jobagent bench bounds`.
@@ -96,7 +98,7 @@ func (w *boundsWork) cases() []boundsCase {
 	return []boundsCase{
 		{name: "resolution", begin: w.resolve, call: w.write, done: lastTarget},
 		{
-			name: "stop", begin: func(ctx context.Context, _ int) error { return w.store.StopJob(ctx, w.run) }, call: w.pass,
+			name: "stop", begin: func(ctx context.Context, _ int) error { return executions.On(w.store).Stop(ctx, w.run) }, call: w.pass,
 			done: "SELECT COUNT(*) FROM jobs_internal.target_executions WHERE lifecycle = N'Canceled';",
 		},
 		{
@@ -180,7 +182,7 @@ type boundsTarget struct {
 
 // resolve starts a run and prepares the calls that resolve its group into n databases.
 func (w *boundsWork) resolve(ctx context.Context, n int) (err error) {
-	if w.run, err = w.store.StartJob(ctx, boundsJob, uuid.Nil); err != nil {
+	if w.run, err = executions.On(w.store).StartJob(ctx, boundsJob, uuid.Nil); err != nil {
 		return err
 	}
 	task, err := w.claim(ctx, controldb.PassRequest{Term: w.term.ID, MaxTasks: 1, MaxConcurrentTargets: 1})
@@ -249,7 +251,7 @@ WHERE t.is_active = 1;`)
 
 // rerun starts the rerun of the run at hand, all of whose targets exceeded their time limit.
 func (w *boundsWork) rerun(ctx context.Context, _ int) (err error) {
-	if w.run, err = w.store.RerunExecution(ctx, controldb.RerunRequest{Origin: w.run}); err != nil {
+	if w.run, err = executions.On(w.store).Rerun(ctx, executions.RerunRequest{Origin: w.run}); err != nil {
 		return err
 	}
 	_, err = w.pass(ctx) // creates the step
@@ -341,7 +343,7 @@ func (b *bench) bounds(ctx context.Context, p bounds) (err error) {
 	if err := s.group(ctx, boundsJob, "d"); err != nil {
 		return err
 	}
-	if err := s.job(ctx, controldb.JobSpec{Name: boundsJob}, boundsJob, "SELECT 1;"); err != nil {
+	if err := s.job(ctx, model.JobSpec{Name: boundsJob}, boundsJob, "SELECT 1;"); err != nil {
 		return err
 	}
 	job, ended := boundsJob, "Canceled, TimedOut"

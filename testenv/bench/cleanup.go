@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -59,7 +61,7 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 		return err
 	}
 	for _, name := range []string{deleted, other} {
-		if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench cleanup", "SELECT 1;"); err != nil {
+		if err := s.job(ctx, model.JobSpec{Name: name}, "bench cleanup", "SELECT 1;"); err != nil {
 			return err
 		}
 	}
@@ -73,7 +75,7 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.store.DeleteJob(ctx, deleted, false); err != nil {
+	if err := catalog.On(s.store).DeleteJob(ctx, deleted, false); err != nil {
 		return err
 	}
 	rowsDeleted := make(chan struct{})

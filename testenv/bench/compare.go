@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -217,7 +218,7 @@ func (b *bench) compareFanout(ctx context.Context, s *installation, f fanout) er
 			return 0, err
 		}
 		defer func() { err = errors.Join(err, stop()) }()
-		id, err := s.store.StartJob(ctx, fanoutJob, uuid.Nil)
+		id, err := executions.On(s.store).StartJob(ctx, fanoutJob, uuid.Nil)
 		if err != nil {
 			return 0, err
 		}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -81,7 +83,7 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.job(ctx, controldb.JobSpec{Name: "bench control"}, "bench control", "SELECT 1;"); err != nil {
+	if err := s.job(ctx, model.JobSpec{Name: "bench control"}, "bench control", "SELECT 1;"); err != nil {
 		return err
 	}
 	if c.compare.on() {
@@ -199,7 +201,7 @@ func (s *installation) queue(ctx context.Context, job, database string, n int) (
 	if err != nil {
 		return uuid.Nil, err
 	}
-	run, err := s.store.StartJob(ctx, job, uuid.Nil)
+	run, err := executions.On(s.store).StartJob(ctx, job, uuid.Nil)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -293,7 +295,7 @@ func (s *installation) noopTasks(ctx context.Context, c control, database string
 func (b *bench) queuedMemory(ctx context.Context, s *installation, job, database string, n int) (bytes uint64,
 	err error) {
 	const workers = 32
-	if err := s.job(ctx, controldb.JobSpec{Name: job}, "bench control", "WAITFOR DELAY '00:10:00';"); err != nil {
+	if err := s.job(ctx, model.JobSpec{Name: job}, "bench control", "WAITFOR DELAY '00:10:00';"); err != nil {
 		return 0, err
 	}
 	run, err := s.queue(ctx, job, database, n)
@@ -326,7 +328,7 @@ WHERE k.kind = N'Run' AND e.job_execution_id = @id;`, sql.Named("id", mssqldb.Un
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	if err := s.store.StopJob(ctx, run); err != nil {
+	if err := executions.On(s.store).Stop(ctx, run); err != nil {
 		return 0, err
 	}
 	_, err = s.waitEnd(ctx, run, failed)

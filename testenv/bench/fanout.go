@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -126,7 +128,7 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 		}
 		used[1] = cpuSeconds()
 		before := s.wire.count()
-		id, err := s.store.StartJob(ctx, fanoutJob, uuid.Nil)
+		id, err := executions.On(s.store).StartJob(ctx, fanoutJob, uuid.Nil)
 		if err != nil {
 			return err
 		}
@@ -178,7 +180,7 @@ func (s *installation) prepareStatements(ctx context.Context, f fanout) ([]strin
 		return nil, nil, err
 	}
 	task := func(ctx context.Context, database string) error { return s.bareStatement(ctx, database, f.statement) }
-	return databases, task, s.job(ctx, controldb.JobSpec{Name: fanoutJob}, fanoutJob, f.statement)
+	return databases, task, s.job(ctx, model.JobSpec{Name: fanoutJob}, fanoutJob, f.statement)
 }
 
 // prepareRequests makes endpoints and a job whose step calls them, one for each member of its
@@ -201,11 +203,11 @@ func (s *installation) prepareRequests(ctx context.Context, f fanout) ([]string,
 	if err := s.group(ctx, fanoutJob, names...); err != nil {
 		return nil, nil, err
 	}
-	if _, err := s.store.AddJob(ctx, controldb.JobSpec{Name: fanoutJob}); err != nil {
+	if _, err := catalog.On(s.store).AddJob(ctx, model.JobSpec{Name: fanoutJob}); err != nil {
 		return nil, nil, err
 	}
 	commandType := string(action.TypeHTTP)
-	_, err = s.store.AddJobStep(ctx, controldb.StepSpec{
+	_, err = catalog.On(s.store).AddJobStep(ctx, model.StepSpec{
 		JobName: fanoutJob, CommandType: &commandType, Command: new(r.definition()), TargetGroup: new(fanoutJob),
 	})
 	client := r.client()

@@ -14,8 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/summary"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -95,12 +98,12 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		return err
 	}
 	for i := range historyJobs {
-		spec := controldb.JobSpec{Name: historyJob(i)}
+		spec := model.JobSpec{Name: historyJob(i)}
 		if err := s.job(ctx, spec, "bench history", "SELECT 1;"); err != nil {
 			return err
 		}
 		second := "second"
-		if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, StepName: &second, Command: new("SELECT 2;"),
+		if _, err := catalog.On(s.store).AddJobStep(ctx, model.StepSpec{JobName: spec.Name, StepName: &second, Command: new("SELECT 2;"),
 			TargetGroup: new("bench history")}); err != nil {
 			return err
 		}
@@ -231,7 +234,7 @@ func (s *installation) measureRuns(ctx context.Context, database string, rounds 
 		var err error
 		claim := func() error { task, err = s.claim(ctx, pass); return err }
 		err = timed(HistoryCalls[1], func() error {
-			if _, err := s.store.StartJob(ctx, historyJob(historyJobs-1), uuid.Nil); err != nil {
+			if _, err := executions.On(s.store).StartJob(ctx, historyJob(historyJobs-1), uuid.Nil); err != nil {
 				return err
 			}
 			return claim()
@@ -319,7 +322,7 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 		return fmt.Errorf("choose a run: %w", err)
 	}
 	job := historyJob(0)
-	active, err := s.store.StartJob(ctx, job, uuid.Nil)
+	active, err := executions.On(s.store).StartJob(ctx, job, uuid.Nil)
 	if err != nil {
 		return err
 	}
@@ -360,7 +363,7 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 			return err
 		}
 	}
-	if err := s.store.StopJob(ctx, active); err != nil {
+	if err := executions.On(s.store).Stop(ctx, active); err != nil {
 		return err
 	}
 	if err := s.measureManagement(ctx, rounds, f); err != nil {
@@ -383,16 +386,16 @@ func (s *installation) measureManagement(ctx context.Context, rounds int, f *his
 	}{
 		{"term", func() error { _, err := s.endedTerm(ctx); return err }},
 		{"due_schedules", func() error { _, err := s.store.DueSchedules(ctx, historyPage); return err }},
-		{"list_jobs", func() error { _, err := s.store.Jobs(ctx, ""); return err }},
-		{"list_agents", func() error { _, err := s.store.Agents(ctx); return err }},
+		{"list_jobs", func() error { _, err := catalog.On(s.store).Jobs(ctx, ""); return err }},
+		{"list_agents", func() error { _, err := fleet.On(s.store).List(ctx); return err }},
 		{"overview", func() error { _, err := summary.On(s.store).Overview(ctx, historyPage); return err }},
 		{"limits", func() error { _, err := summary.On(s.store).LimitUse(ctx, historyPage); return err }},
 		{"add_and_delete_job", func() error {
 			const name = "bench history, for a moment" // a job without history
-			if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
+			if err := s.job(ctx, model.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
 				return err
 			}
-			return s.store.DeleteJob(ctx, name, false)
+			return catalog.On(s.store).DeleteJob(ctx, name, false)
 		}},
 	} {
 		if err := f.repeat(m.name, historyReads*rounds, m.call); err != nil {
@@ -440,7 +443,7 @@ WHERE e.job_name = @job AND e.step_id IS NULL ORDER BY e.create_time;`, sql.Name
 	return f.repeat("purge_of_job", rounds, func() error {
 		oldest := created[0]
 		created = created[1:]
-		return s.store.PurgeHistory(ctx, controldb.PurgeRequest{JobName: job, Oldest: oldest})
+		return executions.On(s.store).Purge(ctx, executions.PurgeRequest{JobName: job, Oldest: oldest})
 	})
 }
 

@@ -13,7 +13,9 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 //go:embed waiting.sql
@@ -112,11 +114,11 @@ func (b *bench) idle(ctx context.Context, duration time.Duration, schedules, wai
 
 // addWaiting adds runs that wait for callbacks, and measures passes without work before and after.
 func (s *installation) addWaiting(ctx context.Context, runs int) error {
-	if _, err := s.store.AddJob(ctx, controldb.JobSpec{Name: waitingJob}); err != nil {
+	if _, err := catalog.On(s.store).AddJob(ctx, model.JobSpec{Name: waitingJob}); err != nil {
 		return err
 	}
 	kind := string(action.TypeHTTP)
-	if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{
+	if _, err := catalog.On(s.store).AddJobStep(ctx, model.StepSpec{
 		JobName: waitingJob, CommandType: &kind, Command: new(`{"url": "https://endpoint.invalid/", "callback": true}`),
 	}); err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // lag are the parameters of `jobagent bench lag`.
@@ -127,7 +128,7 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 	name := func(i int) string { return fmt.Sprintf("bench lag %05d", i) }
 	began := time.Now()
 	for i := range l.schedules {
-		if err := s.job(ctx, controldb.JobSpec{Name: name(i), IntervalType: &once}, "bench lag", command); err != nil {
+		if err := s.job(ctx, model.JobSpec{Name: name(i), IntervalType: &once}, "bench lag", command); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -140,7 +141,7 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 	first := time.Now().Add(ahead)
 	for i := range l.schedules {
 		enabled, start := true, now.Add(ahead+l.duration*time.Duration(i)/time.Duration(l.schedules))
-		if err := s.store.UpdateJob(ctx, controldb.JobSpec{Name: name(i), Enabled: &enabled, Start: &start}); err != nil {
+		if err := catalog.On(s.store).UpdateJob(ctx, model.JobSpec{Name: name(i), Enabled: &enabled, Start: &start}); err != nil {
 			return time.Time{}, err
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -31,7 +34,7 @@ func outageAttempts(n int) int { return min(n, outageBatch*outageCalls) }
 // outage ends the run at hand. Then it starts one run of each of at most 1,000 jobs, with n targets
 // together, which have failed once because their server is down, and are due again.
 func (w *boundsWork) outage(ctx context.Context, n int) error {
-	if err := w.store.StopJob(ctx, w.run); err != nil {
+	if err := executions.On(w.store).Stop(ctx, w.run); err != nil {
 		return err
 	}
 	if err := finish(ctx, w.pass); err != nil {
@@ -42,17 +45,17 @@ func (w *boundsWork) outage(ctx context.Context, n int) error {
 	retries, wait := 10, 3600
 	for ; w.jobs < runs; w.jobs++ {
 		name := outageJob(w.jobs)
-		if _, err := w.store.AddJob(ctx, controldb.JobSpec{Name: name}); err != nil {
+		if _, err := catalog.On(w.store).AddJob(ctx, model.JobSpec{Name: name}); err != nil {
 			return err
 		}
-		_, err := w.store.AddJobStep(ctx, controldb.StepSpec{JobName: name, Command: new("SELECT 1;"), TargetGroup: new(boundsJob),
+		_, err := catalog.On(w.store).AddJobStep(ctx, model.StepSpec{JobName: name, Command: new("SELECT 1;"), TargetGroup: new(boundsJob),
 			RetryAttempts: &retries, InitialRetryInterval: &wait, MaximumRetryInterval: &wait})
 		if err != nil {
 			return err
 		}
 	}
 	for i := range runs {
-		if _, err := w.store.StartJob(ctx, outageJob(i), uuid.Nil); err != nil {
+		if _, err := executions.On(w.store).StartJob(ctx, outageJob(i), uuid.Nil); err != nil {
 			return err
 		}
 	}

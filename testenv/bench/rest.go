@@ -28,6 +28,8 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // restLoad are the parameters of `jobagent bench rest`.
@@ -75,7 +77,7 @@ func (b *bench) rest(ctx context.Context, l restLoad) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	for i := range l.jobs {
-		if _, err := s.store.AddJob(ctx, controldb.JobSpec{Name: benchJob(i)}); err != nil {
+		if _, err := catalog.On(s.store).AddJob(ctx, model.JobSpec{Name: benchJob(i)}); err != nil {
 			return err
 		}
 	}
@@ -189,12 +191,12 @@ func (s *installation) bare(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		if _, err := s.store.SetJob(ctx, controldb.JobSpec{Name: name, Description: &body.Properties.Description}, nil); err != nil {
+		if _, err := catalog.On(s.store).SetJob(ctx, model.JobSpec{Name: name, Description: &body.Properties.Description}, nil); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 	}
-	job, err := s.store.JobDetail(ctx, name)
+	job, err := catalog.On(s.store).JobDetail(ctx, name)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 //go:embed schedules.sql
@@ -28,7 +28,7 @@ const daySeconds = 24 * 60 * 60
 func (s *installation) addDaily(ctx context.Context, group string, schedules, base, spread int) error {
 	const command = "INSERT INTO dbo.bench_log (job_execution_id, at) VALUES ($(job_execution_id), SYSUTCDATETIME());"
 	for i := range min(dailyJobs, schedules) {
-		if err := s.job(ctx, controldb.JobSpec{Name: fmt.Sprintf("%s %02d", group, i)}, group, command); err != nil {
+		if err := s.job(ctx, model.JobSpec{Name: fmt.Sprintf("%s %02d", group, i)}, group, command); err != nil {
 			return err
 		}
 	}

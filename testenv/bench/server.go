@@ -15,9 +15,11 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -160,11 +162,11 @@ func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Confi
 
 // job creates a job of one step on a target group. A failure is final: a benchmark whose scripts
 // fail must end with an error and not with figures about retries.
-func (s *installation) job(ctx context.Context, spec controldb.JobSpec, group, command string) error {
-	if _, err := s.store.AddJob(ctx, spec); err != nil {
+func (s *installation) job(ctx context.Context, spec model.JobSpec, group, command string) error {
+	if _, err := catalog.On(s.store).AddJob(ctx, spec); err != nil {
 		return err
 	}
-	_, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, Command: new(command), TargetGroup: new(group), RetryAttempts: new(0)})
+	_, err := catalog.On(s.store).AddJobStep(ctx, model.StepSpec{JobName: spec.Name, Command: new(command), TargetGroup: new(group), RetryAttempts: new(0)})
 	return err
 }
 

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // stopping are the parameters of `jobagent bench stop`.
@@ -71,7 +72,7 @@ func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 	if _, err := s.createTargets(ctx, stopJob, p.targets); err != nil {
 		return err
 	}
-	if err := s.job(ctx, controldb.JobSpec{Name: stopJob}, stopJob, "WAITFOR DELAY '01:00:00';"); err != nil {
+	if err := s.job(ctx, model.JobSpec{Name: stopJob}, stopJob, "WAITFOR DELAY '01:00:00';"); err != nil {
 		return err
 	}
 	halt, failed, err := b.startAgent(ctx, s, agent.Config{MaxConcurrentTargets: p.targets})
@@ -82,7 +83,7 @@ func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 
 	var ofTargets, ofRuns, ofSessions []time.Duration
 	for range p.rounds {
-		id, err := s.store.StartJob(ctx, stopJob, uuid.Nil)
+		id, err := executions.On(s.store).StartJob(ctx, stopJob, uuid.Nil)
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 		if err := wait(ctx, p.settle, failed); err != nil {
 			return err
 		}
-		if err := s.store.StopJob(ctx, id); err != nil {
+		if err := executions.On(s.store).Stop(ctx, id); err != nil {
 			return err
 		}
 		asked := time.Now()

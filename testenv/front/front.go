@@ -31,9 +31,12 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/secrets"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -206,10 +209,10 @@ func (f *Front) DefineJob(t testing.TB) {
 		})
 		require.NoError(t, err)
 	}
-	_, err = f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j1"})
+	_, err = catalog.On(f.Store).AddJob(t.Context(), model.JobSpec{Name: "j1"})
 	require.NoError(t, err)
 	step := "s1"
-	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j1", StepName: &step, Command: new("SELECT 1"), TargetGroup: new("g1")})
+	_, err = catalog.On(f.Store).AddJobStep(t.Context(), model.StepSpec{JobName: "j1", StepName: &step, Command: new("SELECT 1"), TargetGroup: new("g1")})
 	require.NoError(t, err)
 }
 
@@ -338,7 +341,7 @@ func (f *Front) HoldTask(t testing.TB, job string) controldb.TermID {
 	t.Helper()
 	f.StopAgent()
 	ctx := t.Context()
-	_, err := f.Store.StartJob(ctx, job, uuid.Nil)
+	_, err := executions.On(f.Store).StartJob(ctx, job, uuid.Nil)
 	require.NoError(t, err)
 	term, err := f.Store.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Hour)
 	require.NoError(t, err)

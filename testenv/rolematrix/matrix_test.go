@@ -28,8 +28,11 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/sap"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -136,13 +139,13 @@ func start(t *testing.T) *matrix {
 // defineRollout makes a roll-out that has been aborted, so that its state refuses each decision.
 func (m *matrix) defineRollout(t *testing.T) {
 	t.Helper()
-	_, err := m.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j2"})
+	_, err := catalog.On(m.Store).AddJob(t.Context(), model.JobSpec{Name: "j2"})
 	require.NoError(t, err)
-	_, err = m.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j2", Command: new("SELECT 1"), TargetGroup: new("g1")})
+	_, err = catalog.On(m.Store).AddJobStep(t.Context(), model.StepSpec{JobName: "j2", Command: new("SELECT 1"), TargetGroup: new("g1")})
 	require.NoError(t, err)
-	require.NoError(t, m.Store.SetJobRollout(t.Context(), "j2", `{"waves": [{"name": "all", "targets": "rest", "approval": "any"}]}`, nil))
+	require.NoError(t, catalog.On(m.Store).SetJobRollout(t.Context(), "j2", `{"waves": [{"name": "all", "targets": "rest", "approval": "any"}]}`, nil))
 	id := uuid.MustParse(rollout)
-	_, err = m.Store.Start(t.Context(), controldb.StartRequest{Job: "j2", ID: id})
+	_, err = executions.On(m.Store).Start(t.Context(), executions.StartRequest{Job: "j2", ID: id})
 	require.NoError(t, err)
 	is := func(state string) func() bool {
 		return func() bool {
@@ -151,7 +154,7 @@ func (m *matrix) defineRollout(t *testing.T) {
 		}
 	}
 	require.Eventually(t, is("WaitingForApproval"), 30*time.Second, 50*time.Millisecond)
-	require.NoError(t, m.Store.StopJob(t.Context(), id))
+	require.NoError(t, executions.On(m.Store).Stop(t.Context(), id))
 	require.Eventually(t, is("Aborted"), 30*time.Second, 50*time.Millisecond)
 }
 

@@ -16,8 +16,11 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -272,22 +275,22 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	require.NoError(t, err)
 	minutes, one, enabled, twice, seconds := "Minutes", 1, true, 2, 1
 	cleanup, success, first, failed := "clean up", "after success", "JobStep", "Failed"
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled, IntervalType: &minutes, IntervalCount: &one})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "every minute", Enabled: &enabled, IntervalType: &minutes, IntervalCount: &one})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "every minute", Command: new("PRINT 'x';"), TargetGroup: new("g")})
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{JobName: "every minute", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "broken"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "broken"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{
 		JobName: "broken", Command: new("THROW 50123, N'no', 1;"), TargetGroup: new("g"), RetryAttempts: &twice, InitialRetryInterval: &seconds,
 	})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{
 		JobName: "broken", StepName: &cleanup, Command: new("PRINT 'x';"), TargetGroup: new("g"),
 		RunWhen: &failed, OnTargets: &failed,
 	})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{
 		JobName: "broken", StepName: &success, Command: new("PRINT 'x';"), TargetGroup: new("g"),
 		After: &first,
 	})
@@ -296,9 +299,9 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "second"),
 	})
 	require.NoError(t, err)
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "rolled out"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "rolled out"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
 	require.NoError(t, timetable.On(store).AddCalendar(t.Context(), "always", `{"dates": ["1999-12-31/2009-12-31"]}`))
 	_, err = env.DB(t, control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout N'rolled out', N'{"waves": [
@@ -306,7 +309,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	require.NoError(t, err)
 	for i := range 2 {
 		if i == 0 {
-			_, err = store.StartJob(t.Context(), "rolled out", uuid.Nil)
+			_, err = executions.On(store).StartJob(t.Context(), "rolled out", uuid.Nil)
 			require.NoError(t, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -314,7 +317,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 		require.NoError(t, err)
 		ended := make(chan error, 1)
 		go func() { ended <- hosting.Run(ctx) }()
-		_, err = store.StartJob(t.Context(), "broken", uuid.Nil)
+		_, err = executions.On(store).StartJob(t.Context(), "broken", uuid.Nil)
 		require.NoError(t, err)
 		<-time.After(5*time.Minute + 30*time.Second)
 		cancel()

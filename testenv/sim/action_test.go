@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/endpoint"
@@ -21,18 +22,18 @@ import (
 )
 
 // addCall creates a job that calls an endpoint, and sets the step's reaction to an unknown outcome.
-func (w *World) addCall(t *testing.T, onUnknown string, options ...func(*controldb.StepSpec)) {
+func (w *World) addCall(t *testing.T, onUnknown string, options ...func(*jobmodel.StepSpec)) {
 	t.Helper()
-	_, err := w.Store.AddJob(t.Context(), controldb.JobSpec{Name: "call"})
+	_, err := catalog.On(w.Store).AddJob(t.Context(), jobmodel.JobSpec{Name: "call"})
 	require.NoError(t, err)
 	kind := string(action.TypeHTTP)
-	spec := controldb.StepSpec{JobName: "call", CommandType: &kind, Command: new(`{"url": "http://api.example.com/", "allow_http": true, "response_timeout_seconds": 300}`)}
+	spec := jobmodel.StepSpec{JobName: "call", CommandType: &kind, Command: new(`{"url": "http://api.example.com/", "allow_http": true, "response_timeout_seconds": 300}`)}
 	for _, option := range options {
 		option(&spec)
 	}
-	_, err = w.Store.AddJobStep(t.Context(), spec)
+	_, err = catalog.On(w.Store).AddJobStep(t.Context(), spec)
 	require.NoError(t, err)
-	_, err = w.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "call", OnUnknownOutcome: &onUnknown})
+	_, err = catalog.On(w.Store).UpdateJobStep(t.Context(), jobmodel.StepSpec{JobName: "call", OnUnknownOutcome: &onUnknown})
 	require.NoError(t, err)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -20,7 +21,7 @@ func (w *World) bake(t testing.TB, n int) {
 	for i := range n {
 		name := fmt.Sprintf("job %d", i)
 		w.AddJob(t, name, []string{"SELECT 1;"})
-		require.NoError(t, w.Store.SetJobRollout(t.Context(), name,
+		require.NoError(t, catalog.On(w.Store).SetJobRollout(t.Context(), name,
 			`{"waves": [{"name": "canary", "targets": 1, "bake_seconds": 86400}, {"name": "rest", "targets": "rest"}], "deadline_seconds": 864000}`, nil))
 		w.Start(t, name)
 	}

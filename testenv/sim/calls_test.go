@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
@@ -63,7 +65,7 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorld(t, 60)
 				if tc.limit > 0 {
-					require.NoError(t, w.Store.SetLimit(t.Context(), jobmodel.Limit{
+					require.NoError(t, settings.On(w.Store).SetLimit(t.Context(), jobmodel.Limit{
 						Scope: jobmodel.LimitServer, Name: "*", Max: tc.limit,
 					}))
 				}
@@ -144,7 +146,7 @@ func TestSilentDeliveryDoesNotDelayStopRequests(t *testing.T) {
 		w.awaitRequests(t, 2)
 		short := w.Start(t, "short")
 		<-time.After(5 * time.Second)
-		require.NoError(t, w.Store.StopJob(t.Context(), long))
+		require.NoError(t, executions.On(w.Store).Stop(t.Context(), long))
 		asked := time.Now()
 		for w.requests(t) > 0 {
 			<-time.After(50 * time.Millisecond)

@@ -15,8 +15,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
@@ -153,14 +155,14 @@ func (s *simulation) event() {
 		heal()
 	case 6:
 		name = "start"
-		_, err := s.Store.StartJob(s.t.Context(), scheduled[s.pick(len(scheduled))].name, uuid.Nil)
+		_, err := executions.On(s.Store).StartJob(s.t.Context(), scheduled[s.pick(len(scheduled))].name, uuid.Nil)
 		require.NoError(s.t, err)
 	case 7:
 		name = "stop run"
 		runs, err := executions.On(s.Store).List(s.t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})
 		require.NoError(s.t, err)
 		if len(runs) > 0 {
-			require.NoError(s.t, s.Store.StopJob(s.t.Context(), runs[s.pick(len(runs))].ID))
+			require.NoError(s.t, executions.On(s.Store).Stop(s.t.Context(), runs[s.pick(len(runs))].ID))
 		}
 	case 8:
 		name = "pause database"
@@ -196,7 +198,7 @@ func (s *simulation) event() {
 		require.NoError(s.t, timetable.On(s.Store).UpdateCalendar(s.t.Context(), halfHours, windowsOf("00:03:00", 30, 10+s.pick(19))))
 	case 13:
 		name = "start without regard to windows"
-		_, err := s.Store.Start(s.t.Context(), controldb.StartRequest{Job: scheduled[s.pick(len(scheduled))].name, IgnoreWindows: true})
+		_, err := executions.On(s.Store).Start(s.t.Context(), executions.StartRequest{Job: scheduled[s.pick(len(scheduled))].name, IgnoreWindows: true})
 		require.NoError(s.t, err)
 	}
 	s.counts[name]++
@@ -226,14 +228,14 @@ func TestDays(t *testing.T) {
 			if j.minutes == 60 {
 				kind, count = "Hours", 1
 			}
-			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobSpec{
+			require.NoError(t, catalog.On(s.Store).UpdateJob(t.Context(), jobmodel.JobSpec{
 				Name: j.name, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count,
 			}))
 		}
 		s.addTriggered()
 		for step := range 2 {
 			yes, id := true, step+1
-			_, err := s.Store.UpdateJobStep(t.Context(), controldb.StepSpec{
+			_, err := catalog.On(s.Store).UpdateJobStep(t.Context(), jobmodel.StepSpec{
 				JobName: atMostOnce, StepID: &id, AtMostOnce: &yes,
 			})
 			require.NoError(t, err)
@@ -243,7 +245,7 @@ func TestDays(t *testing.T) {
 			{Scope: jobmodel.LimitServer, Name: "*", Max: 7}, {Scope: jobmodel.LimitJob, Name: "slow", Max: 2},
 			{Scope: jobmodel.LimitCredential, Name: "(default)", Max: 8},
 		} {
-			require.NoError(t, s.Store.SetLimit(t.Context(), l))
+			require.NoError(t, settings.On(s.Store).SetLimit(t.Context(), l))
 		}
 		// One database has a window of 25 minutes twice an hour, another one blackouts. The
 		// invariant checks find attempts outside.
@@ -277,7 +279,7 @@ func TestDays(t *testing.T) {
 		disabled := time.Now()
 		for _, j := range scheduled {
 			enabled := false
-			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: j.name, Enabled: &enabled}))
+			require.NoError(t, catalog.On(s.Store).UpdateJob(t.Context(), jobmodel.JobSpec{Name: j.name, Enabled: &enabled}))
 		}
 		for limit := time.Now().Add(6 * time.Hour); ; <-time.After(time.Minute) {
 			runs, err := executions.On(s.Store).List(t.Context(), executions.Query{System: true, Filter: executions.Filter{Active: new(true)}}, controldb.Page[executions.Key]{})

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -212,7 +212,7 @@ func TestNameLeadsToSecondary(t *testing.T) {
 // gets them, and each target has its result in the end.
 func TestTargetsFailOver(t *testing.T) {
 	testenv.Long(t)
-	transient := func(s *controldb.StepSpec) { s.RetryErrors = new("Transient") }
+	transient := func(s *jobmodel.StepSpec) { s.RetryErrors = new("Transient") }
 	for _, f := range failovers() {
 		if f.name == "18456" || strings.HasPrefix(f.name, "lost server") {
 			continue // a refused login is not transient; keep-alive probes end the others, and the model has none

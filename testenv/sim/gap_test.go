@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -178,7 +179,7 @@ func TestClockJumpsBackWhileSomethingWaits(t *testing.T) {
 		require.True(t, ended)
 		require.Greater(t, time.Since(began), 15*time.Second, "the wait before the retry is kept")
 		require.Eventually(t, func() bool {
-			rows, err := g.Store.Agents(t.Context())
+			rows, err := fleet.On(g.Store).List(t.Context())
 			require.NoError(t, err)
 			expired := 0
 			for _, a := range rows {

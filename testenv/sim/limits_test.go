@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/jobs"
 	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -150,7 +151,7 @@ func TestLimitsHoldAndAreUsedUp(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		credentials := map[string]string{"wide": "c", "other": "", "stepwise": "", "third": "d"}
 		for job, credential := range credentials {
-			w.AddJob(t, job, []string{"SELECT 1;"}, Retries(2, 7), func(s *controldb.StepSpec) {
+			w.AddJob(t, job, []string{"SELECT 1;"}, Retries(2, 7), func(s *jobmodel.StepSpec) {
 				if credential != "" {
 					s.Credential = &credential
 				}
@@ -167,7 +168,7 @@ func TestLimitsHoldAndAreUsedUp(t *testing.T) {
 			{Scope: jobmodel.LimitCredential, Name: "c", Max: 12}, {Scope: jobmodel.LimitCredential, Name: "(default)", Max: 18},
 			{Scope: jobmodel.LimitCredential, Name: "*", Max: 9},
 		} {
-			require.NoError(t, w.Store.SetLimit(t.Context(), l))
+			require.NoError(t, settings.On(w.Store).SetLimit(t.Context(), l))
 		}
 		lists := map[string][]targets.Target{}
 		for job, n := range map[string]int{"wide": 120, "other": 60, "stepwise": 40, "third": 30} {
@@ -323,7 +324,7 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 				w.AddJob(t, "wide", []string{"SELECT 1;"})
 				w.AddJob(t, "small", []string{"SELECT 1;"})
 				if tc.limit.Max > 0 {
-					require.NoError(t, w.Store.SetLimit(t.Context(), tc.limit))
+					require.NoError(t, settings.On(w.Store).SetLimit(t.Context(), tc.limit))
 				}
 				resolve := func(job string) []targets.Target {
 					if job == "small" {
@@ -395,7 +396,7 @@ func TestFullLimitCostsNoPasses(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 4)
-		require.NoError(t, w.Store.SetLimit(t.Context(), jobmodel.Limit{Scope: jobmodel.LimitServer, Name: "*", Max: 1}))
+		require.NoError(t, settings.On(w.Store).SetLimit(t.Context(), jobmodel.Limit{Scope: jobmodel.LimitServer, Name: "*", Max: 1}))
 		w.AddJob(t, "long", []string{"WAITFOR DELAY '00:03:00';"})
 		agents := []*Agent{w.StartAgent(t, agent.Config{MaxConcurrentTargets: 10}, nil), w.StartAgent(t, agent.Config{MaxConcurrentTargets: 10}, nil)}
 		long := w.Start(t, "long")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -49,7 +50,7 @@ func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
 					require.Equal(t, 1, w.Ledger(t, database, id, 1))
 					require.Equal(t, 1, w.Ledger(t, database, id, 2))
 				}
-				agents, err := w.Store.Agents(t.Context())
+				agents, err := fleet.On(w.Store).List(t.Context())
 				require.NoError(t, err)
 				require.Len(t, agents, 1)
 				require.Len(t, a.Logs.FilterMessage("term started").All(), 1)

@@ -24,10 +24,13 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/action"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
 	"github.com/jobagent/jobagent/targets/outbound"
@@ -170,7 +173,7 @@ func busyWorkers(t *testing.T) {
 	s.between(t, "jobagent_tasks_held", 2, 3)
 	s.between(t, "jobagent_queue_tasks", 0, 1)
 	s.is(t, "jobagent_active_runs{lifecycle=WaitingForChildJobExecutions}", 1)
-	require.NoError(t, w.Store.StopJob(t.Context(), id))
+	require.NoError(t, executions.On(w.Store).Stop(t.Context(), id))
 	_, ended := w.Ended(t, id, time.Minute)
 	require.True(t, ended)
 	<-time.After(15 * time.Second)
@@ -338,9 +341,9 @@ func actions(t *testing.T) {
 	}}
 	kind, none := string(action.TypeHTTP), 0
 	for job, url := range map[string]string{"good": "http://api.example.com/", "bad": "http://api.example.com/bad", "refused": "http://internal.example.com/"} {
-		_, err := w.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
+		_, err := catalog.On(w.Store).AddJob(t.Context(), jobmodel.JobSpec{Name: job})
 		require.NoError(t, err)
-		_, err = w.Store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err = catalog.On(w.Store).AddJobStep(t.Context(), jobmodel.StepSpec{
 			JobName: job, CommandType: &kind, Command: new(`{"url": "` + url + `", "allow_http": true}`), RetryAttempts: &none,
 		})
 		require.NoError(t, err)
@@ -386,9 +389,9 @@ func deadlock(t *testing.T) {
 	defer stop()
 	observed = observed.WithDeadlockRetries(func(string, time.Duration) {})
 	left.Store(2)
-	_, err := observed.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err := catalog.On(observed).AddJob(t.Context(), jobmodel.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = observed.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err = catalog.On(observed).AddJob(t.Context(), jobmodel.JobSpec{Name: "j"})
 	require.ErrorIs(t, err, dberror.ErrJobExists)
 	s := read(t, m)
 	s.is(t, "jobagent_controldb_retries_total{client=front}", 2)
@@ -415,7 +418,7 @@ func connections(t *testing.T) {
 	var calls sync.WaitGroup
 	for _, job := range []string{"a", "b"} {
 		calls.Go(func() {
-			_, err := observed.AddJob(t.Context(), controldb.JobSpec{Name: job})
+			_, err := catalog.On(observed).AddJob(t.Context(), jobmodel.JobSpec{Name: job})
 			require.NoError(t, err)
 		})
 	}

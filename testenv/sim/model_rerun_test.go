@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -53,7 +53,7 @@ func (m *model) rerun(t *rapid.T) {
 	if len(only) == 0 {
 		only = allStates
 	}
-	id, err := m.store.RerunExecution(t.Context(), controldb.RerunRequest{
+	id, err := executions.On(m.store).Rerun(t.Context(), executions.RerunRequest{
 		Origin: origin.id, Only: strings.Join(only, ","),
 	})
 	if !origin.lifecycle.Terminal() {

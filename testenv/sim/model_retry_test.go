@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // waiting draws a run, and all or one of what waits for a retry in it.
-func (m *model) waiting(t *rapid.T) (r controldb.Retries, list []*work) {
+func (m *model) waiting(t *rapid.T) (r executions.Retries, list []*work) {
 	if len(m.runs) == 0 {
 		t.Skip("not applicable, so rapid draws another action: no run")
 	}
@@ -51,7 +51,7 @@ func (m *model) retryNow(t *rapid.T) {
 			changed++
 		}
 	}
-	n, err := m.store.RetryNow(t.Context(), r)
+	n, err := executions.On(m.store).RetryNow(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, changed, n)
 }
@@ -63,7 +63,7 @@ func (m *model) giveUp(t *rapid.T) {
 		w.become(jobs.Failed)
 		w.next = time.Time{}
 	}
-	n, err := m.store.GiveUp(t.Context(), r)
+	n, err := executions.On(m.store).GiveUp(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, len(list), n)
 }

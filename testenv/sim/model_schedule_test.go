@@ -15,8 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -471,9 +473,9 @@ func TestScheduleModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		number++
 		m := &schedulesModel{store: store, db: db, job: fmt.Sprint("job ", number), term: term.ID}
-		_, err := store.AddJob(rt.Context(), controldb.JobSpec{Name: m.job})
+		_, err := catalog.On(store).AddJob(rt.Context(), jobmodel.JobSpec{Name: m.job})
 		require.NoError(rt, err)
-		_, err = store.AddJobStep(rt.Context(), controldb.StepSpec{JobName: m.job, Command: new("SELECT 1;"), TargetGroup: new("g")})
+		_, err = catalog.On(store).AddJobStep(rt.Context(), jobmodel.StepSpec{JobName: m.job, Command: new("SELECT 1;"), TargetGroup: new("g")})
 		require.NoError(rt, err)
 		for i := range 2 {
 			s := &scheduleModel{

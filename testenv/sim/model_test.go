@@ -13,10 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -367,7 +369,7 @@ func (w *work) ends() jobs.Lifecycle {
 // start starts a run, perhaps on some databases only.
 func (m *model) start(t *rapid.T) {
 	job := rapid.IntRange(0, len(m.steps)-1).Draw(t, "job")
-	req := controldb.StartRequest{Job: fmt.Sprint("job ", job), ID: uuid.New()}
+	req := executions.StartRequest{Job: fmt.Sprint("job ", job), ID: uuid.New()}
 	var only []string
 	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
 		for n := range modelDatabases {
@@ -377,7 +379,7 @@ func (m *model) start(t *rapid.T) {
 			}
 		}
 	}
-	id, err := m.store.Start(t.Context(), req)
+	id, err := executions.On(m.store).Start(t.Context(), req)
 	require.NoError(t, err)
 	m.runs = append(m.runs, &modelRun{id: id, job: job, only: only, lifecycle: jobs.Created})
 }
@@ -388,7 +390,7 @@ func (m *model) stop(t *rapid.T) {
 		t.Skip("not applicable, so rapid draws another action: no run to stop")
 	}
 	r := rapid.SampledFrom(m.runs).Draw(t, "run")
-	require.NoError(t, m.store.StopJob(t.Context(), r.id))
+	require.NoError(t, executions.On(m.store).Stop(t.Context(), r.id))
 	if !r.lifecycle.Terminal() {
 		r.stopping = true
 	}
@@ -719,23 +721,23 @@ func (m *model) define(t *rapid.T) {
 	errors[modelTransient] = "Transient"
 	for i, steps := range m.steps {
 		name := fmt.Sprint("job ", i)
-		_, err := m.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		_, err := catalog.On(m.store).AddJob(t.Context(), jobmodel.JobSpec{Name: name})
 		require.NoError(t, err)
 		for s := range steps {
 			stepName := fmt.Sprint("step ", s+1)
-			_, err := m.store.AddJobStep(t.Context(), controldb.StepSpec{
+			_, err := catalog.On(m.store).AddJobStep(t.Context(), jobmodel.StepSpec{
 				JobName: name, StepName: &stepName, Command: new("SELECT 1;"), TargetGroup: new("g"),
 				RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait, Timeout: &limit,
 				RetryErrors: &errors[i],
 			})
 			require.NoError(t, err)
 			if i == modelTolerant {
-				_, err := m.store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
+				_, err := catalog.On(m.store).UpdateJobStep(t.Context(), jobmodel.StepSpec{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
 				require.NoError(t, err)
 			}
 			if i == modelFailUnknown {
 				fail := "Fail"
-				_, err := m.store.UpdateJobStep(t.Context(), controldb.StepSpec{
+				_, err := catalog.On(m.store).UpdateJobStep(t.Context(), jobmodel.StepSpec{
 					JobName: name, StepName: &stepName, OnUnknownOutcome: &fail,
 				})
 				require.NoError(t, err)

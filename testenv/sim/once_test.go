@@ -8,9 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -32,7 +33,7 @@ func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
 				first := w.StartAgent(t, cfg, nil)
 				w.AddJob(t, "j", []string{WriteLedger + " WAITFOR DELAY '00:00:30';"}, Retries(3, 1))
 				yes := true
-				_, err := w.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
+				_, err := catalog.On(w.Store).UpdateJobStep(t.Context(), jobmodel.StepSpec{JobName: "j", AtMostOnce: &yes})
 				require.NoError(t, err)
 				id := w.Start(t, "j")
 				require.Eventually(t, func() bool { return len(running(t, w, id)) == 2 }, 10*time.Second, 100*time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -78,7 +79,7 @@ func (w *World) awaitRequests(t testing.TB, n int) {
 // run on the server.
 func (w *World) stopWithin(t testing.TB, id uuid.UUID, limit time.Duration) {
 	t.Helper()
-	require.NoError(t, w.Store.StopJob(t.Context(), id))
+	require.NoError(t, executions.On(w.Store).Stop(t.Context(), id))
 	asked := time.Now()
 	root, ended := w.Ended(t, id, limit)
 	require.True(t, ended)

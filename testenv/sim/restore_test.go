@@ -16,11 +16,13 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -160,7 +162,7 @@ func TestRestoreOfARunWithoutTargets(t *testing.T) {
 		b.w.AddJob(t, "once", []string{WriteLedger, WriteLedger})
 		yes := true
 		for step := 1; step <= 2; step++ {
-			_, err := b.w.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "once", StepID: &step, AtMostOnce: &yes})
+			_, err := catalog.On(b.w.Store).UpdateJobStep(t.Context(), jobmodel.StepSpec{JobName: "once", StepID: &step, AtMostOnce: &yes})
 			require.NoError(t, err)
 		}
 		run := b.w.Start(t, "once")
@@ -329,7 +331,7 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 		second.restore(t, path, backup, false)
 		other := second.w
 		other.Store = other.OpenControl(t, "beside")
-		started, err := other.Store.StartJob(t.Context(), "j", uuid.Nil)
+		started, err := executions.On(other.Store).StartJob(t.Context(), "j", uuid.Nil)
 		require.NoError(t, err, "nobody has looked at the copy yet")
 		a := other.StartAgent(t, agent.Config{}, nil)
 		<-time.After(5 * time.Minute)
@@ -339,7 +341,7 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, i.Paused())
 		require.Contains(t, i.PauseReason, "its name was "+b.w.Control+" and is beside")
-		_, err = other.Store.StartJob(t.Context(), "j", uuid.Nil)
+		_, err = executions.On(other.Store).StartJob(t.Context(), "j", uuid.Nil)
 		require.ErrorIs(t, err, dberror.ErrPaused)
 		require.NoError(t, a.Stop())
 		require.NoError(t, identity.On(b.w.Store).Pause(t.Context(), "the end"))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -68,7 +68,7 @@ IF OBJECT_ID(N'dbo.fixed', N'U') IS NULL THROW 50001, N'not yet', 1;`}, Retries(
 					_, err := w.DB(t, name).ExecContext(t.Context(), "CREATE TABLE dbo.fixed (n INT);")
 					require.NoError(t, err)
 				}
-				rerun, err := w.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: run})
+				rerun, err := executions.On(w.Store).Rerun(t.Context(), executions.RerunRequest{Origin: run})
 				require.NoError(t, err)
 				phase(func() {})
 				stop = finish()
@@ -80,7 +80,7 @@ IF OBJECT_ID(N'dbo.fixed', N'U') IS NULL THROW 50001, N'not yet', 1;`}, Retries(
 
 				halted := w.Start(t, "fails at first")
 				phase(func() {})
-				require.NoError(t, w.Store.StopJob(t.Context(), halted))
+				require.NoError(t, executions.On(w.Store).Stop(t.Context(), halted))
 				stop = finish()
 				root, ended = w.Ended(t, halted, sweepLimit, watch)
 				require.True(t, ended)
@@ -107,7 +107,7 @@ func TestStopsOfManyTargetsTakeNoPolls(t *testing.T) {
 		w.StartAgent(t, cfg, nil)
 		run := w.Start(t, "waits")
 		time.Sleep(30 * time.Second)
-		require.NoError(t, w.Store.StopJob(t.Context(), run))
+		require.NoError(t, executions.On(w.Store).Stop(t.Context(), run))
 		asked := time.Now()
 		root, ended := w.Ended(t, run, time.Minute)
 		require.True(t, ended)

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -71,8 +72,8 @@ func newWorld(t testing.TB, n int, opts testenv.Options) *World {
 const WriteLedger = `INSERT INTO dbo.ledger (run, step) VALUES ($(job_execution_id), $(step_id));`
 
 // Retries sets how often an attempt is retried, and the constant wait in seconds.
-func Retries(attempts, seconds int) func(*controldb.StepSpec) {
-	return func(s *controldb.StepSpec) {
+func Retries(attempts, seconds int) func(*jobmodel.StepSpec) {
+	return func(s *jobmodel.StepSpec) {
 		s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval = &attempts, &seconds, &seconds
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -135,7 +136,7 @@ func (y *year) addSchedules(number int, length time.Duration) {
 		if s.kind == "" {
 			name = ""
 			enabled := true
-			require.NoError(t, y.Store.UpdateJob(t.Context(), controldb.JobSpec{
+			require.NoError(t, catalog.On(y.Store).UpdateJob(t.Context(), jobmodel.JobSpec{
 				Name: s.job, Enabled: &enabled, IntervalType: &s.interval, IntervalCount: &s.intervalCount,
 			}))
 		} else {
@@ -204,7 +205,7 @@ func (y *year) settle() time.Time {
 	for _, s := range y.schedules {
 		if s.kind == "" {
 			enabled := false
-			require.NoError(t, y.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: s.job, Enabled: &enabled}))
+			require.NoError(t, catalog.On(y.Store).UpdateJob(t.Context(), jobmodel.JobSpec{Name: s.job, Enabled: &enabled}))
 			continue
 		}
 		_, err := y.control.ExecContext(t.Context(), "EXECUTE jobs.sp_enable_schedule @job_name = @p1, @schedule_name = N'its own', @enabled = 0;", s.job)

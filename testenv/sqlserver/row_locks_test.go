@@ -19,11 +19,13 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -201,16 +203,16 @@ func (f *fixture) group(t *testing.T, name, database string) {
 // job creates a job of one step.
 func (f *fixture) job(t *testing.T, name, command, group string) {
 	t.Helper()
-	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new(command), TargetGroup: new(group)})
+	_, err = catalog.On(f.store).AddJobStep(t.Context(), model.StepSpec{JobName: name, Command: new(command), TargetGroup: new(group)})
 	require.NoError(t, err)
 }
 
 // succeeds starts a run of a job and waits until it has succeeded.
 func (f *fixture) succeeds(t *testing.T, job string, limit time.Duration) {
 	t.Helper()
-	id, err := f.store.StartJob(t.Context(), job, uuid.Nil)
+	id, err := executions.On(f.store).StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
 	var rows []executions.Execution
 	eventually(t, limit, "the run of "+job+" has ended", func() bool {
@@ -325,7 +327,7 @@ func list(n int) []targets.Target {
 func (f *fixture) ghosts(t *testing.T, job string, runs int) {
 	t.Helper()
 	for range runs {
-		_, err := f.store.StartJob(t.Context(), job, uuid.New())
+		_, err := executions.On(f.store).StartJob(t.Context(), job, uuid.New())
 		require.NoError(t, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), f.size.limit)
@@ -356,7 +358,7 @@ func manyTargets(t *testing.T, f *fixture) {
 	f.ghosts(t, "wide", 1)
 	require.Equal(t, f.size.targets, get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.target_executions;`))
 
-	id, err := f.store.StartJob(t.Context(), "wide", uuid.New())
+	id, err := executions.On(f.store).StartJob(t.Context(), "wide", uuid.New())
 	require.NoError(t, err)
 	g := f.newGhost(t)
 	for n := 0; n == 0; { // until its targets exist
@@ -434,7 +436,7 @@ func deleteBigJob(t *testing.T, f *fixture) {
 	g := f.newGhost(t)
 	deleted := make(chan error, 1)
 	go func() {
-		if err := f.store.DeleteJob(t.Context(), "big", true); err != nil {
+		if err := catalog.On(f.store).DeleteJob(t.Context(), "big", true); err != nil {
 			deleted <- err
 			return
 		}
@@ -448,7 +450,7 @@ func deleteBigJob(t *testing.T, f *fixture) {
 	}()
 	during := 0
 	for done := false; !done; {
-		_, err := f.store.StartJob(t.Context(), "other", uuid.New())
+		_, err := executions.On(f.store).StartJob(t.Context(), "other", uuid.New())
 		require.NoError(t, err)
 		for active := 1; active > 0; {
 			_, err := g.work(t.Context(), list(10))
@@ -484,13 +486,13 @@ func codePages(t *testing.T, f *fixture) {
 	}
 	exec(t, f.env.DB(t, target), "CREATE TABLE dbo.out_table (internal_execution_id UNIQUEIDENTIFIER NULL, v VARCHAR(50)"+collation+" NULL, c CHAR(20)"+collation+" NULL, t TEXT"+collation+" NULL);")
 	f.group(t, "one", target)
-	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: "output"})
+	_, err := catalog.On(f.store).AddJob(t.Context(), model.JobSpec{Name: "output"})
 	require.NoError(t, err)
 	kind, schema, table := "SqlDatabase", "dbo", "out_table"
-	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{
+	_, err = catalog.On(f.store).AddJobStep(t.Context(), model.StepSpec{
 		JobName: "output", TargetGroup: new("one"),
 		Command: new("SELECT v = N'" + text + "', c = N'" + text + "', t = N'" + text + "';"),
-		Output:  &controldb.OutputSpec{Type: &kind, Server: &f.env.ServerName, Database: &target, Schema: &schema, Table: &table},
+		Output:  &model.OutputSpec{Type: &kind, Server: &f.env.ServerName, Database: &target, Schema: &schema, Table: &table},
 	})
 	require.NoError(t, err)
 	f.startAgent(t)

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/testenv/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -67,6 +67,8 @@ type fakeSession struct {
 func (s *fakeSession) SPID() int          { return 77 }
 func (s *fakeSession) Descriptor() uint64 { return s.tran }
 func (s *fakeSession) Database() string   { return s.db }
+
+func (s *fakeSession) Collation() types.Collation { return types.CI }
 
 func (s *fakeSession) Close() error {
 	s.e.opened.Add(-1)

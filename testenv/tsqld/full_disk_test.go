@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
+	"github.com/jobagent/jobagent/testenv/strict"
 )
 
 // newRealServer starts a server with the real engine, and closes it at the test's end.

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // interpreter executes the requests of a connection. [exec.Session] implements it; tests have a
@@ -34,6 +35,8 @@ type interpreter interface {
 	Descriptor() uint64
 	// Database returns the name of the current database.
 	Database() string
+	// Collation returns the default collation of the current database.
+	Collation() types.Collation
 	// Close rolls back an open transaction and frees the session. It is called once, while no
 	// request runs.
 	Close() error

@@ -61,3 +61,25 @@ func TestLoginLanguage(t *testing.T) {
 		}
 	}
 }
+
+// TestCollationOfDatabase: clients learn the collation of the database at the login and when USE
+// changes it (MS-TDS 2.2.7.9, type 7).
+func TestCollationOfDatabase(t *testing.T) {
+	t.Parallel()
+	f := newRealServer(t, Config{})
+	raw, a := logInWith(t, f, tds.Login{})
+	usual := []byte{5, 0x09, 0x04, 0xD0, 0x00, 0x34, 0}
+	require.Equal(t, usual, a.collation)
+	raw.batch("CREATE DATABASE turkish COLLATE Turkish_100_CI_AS")
+	raw.answer()
+	raw.batch("USE turkish")
+	a = raw.answer()
+	turkish := []byte{5, 0x1F, 0x04, 0xD0, 0x20, 0x00, 0}
+	require.Equal(t, turkish, a.collation)
+	raw.batch("USE turkish; EXEC ('USE turkish')")
+	require.Nil(t, raw.answer().collation)
+	raw.batch("EXEC ('USE master')")
+	require.Equal(t, turkish, raw.answer().collation, "the end of the text reverts its USE")
+	_, a = logInWith(t, f, tds.Login{Database: "turkish"})
+	require.Equal(t, turkish, a.collation)
+}

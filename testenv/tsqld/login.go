@@ -382,7 +382,7 @@ func (hs *handshake) sendLoginAck(l *tds.Login, size int) error {
 	var b []byte
 	b = tds.AppendDatabaseChange(b, database, "master")
 	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, hs.c.version)
-	b = tds.AppendCollationChange(b, types.CI)
+	b = tds.AppendCollationChange(b, hs.c.session.Collation())
 	language := defaultLanguage
 	if known := types.LanguageByName(l.Language); known != nil {
 		language = known.Name

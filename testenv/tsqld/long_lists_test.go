@@ -28,10 +28,10 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/sqlprinter"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -290,7 +290,7 @@ func longLists(t *testing.T, n, pairs int) iter.Seq[longList] {
 					found[g].grow(size, numbered)
 				}
 				b.Source = ""
-				return printer.Print(b)
+				return sqlprinter.Print(b)
 			}
 			_, all := parse()
 			add := func(grown ...int) bool {

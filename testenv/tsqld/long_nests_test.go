@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/sqlprinter"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
 
 // nestSeeds are statements that have, beside listSeeds, every place of the grammar where a part can
@@ -141,7 +141,7 @@ func nested(batch reflect.Value, outer, inner slot, n int) string {
 	at(batch, outer.path).Set(part)
 	b, _ := batch.Interface().(*syntax.Batch)
 	b.Source = ""
-	return printer.Print(b)
+	return sqlprinter.Print(b)
 }
 
 // allLong makes the batches of longLists, longNests and longValues.

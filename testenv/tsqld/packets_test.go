@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
 // TestPacketsOfLargeValues reads answers packet by packet, with sizes that end inside and at the

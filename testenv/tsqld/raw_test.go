@@ -37,6 +37,7 @@ type rawAnswer struct {
 	env     []byte // kinds of ENVCHANGE
 
 	descriptor uint64          // of the transaction that has begun
+	collation  []byte          // the last ENVCHANGE of type 7, without its type
 	features   map[byte][]byte // data of acknowledged features
 	states     [][]byte        // of SESSIONSTATE tokens, from their status
 	ack        tds.Version
@@ -118,7 +119,10 @@ func (c *rawClient) answer() *rawAnswer {
 				a.ack = tds.Version(binary.BigEndian.Uint32(body[1:]))
 			case 0xE3:
 				a.env = append(a.env, body[0])
-				if body[0] == 8 {
+				switch body[0] {
+				case 7:
+					a.collation = body[1:]
+				case 8:
 					a.descriptor = binary.LittleEndian.Uint64(body[2:])
 				}
 			default:

@@ -195,6 +195,9 @@ func (s *sink) EnvChange(e answer.EnvChange) error {
 	switch e.Kind {
 	case answer.EnvDatabase:
 		b = tds.AppendDatabaseChange(b, e.New, e.Old)
+		if e.NewCollation != e.OldCollation {
+			b = tds.AppendCollationChange(b, e.NewCollation)
+		}
 	case answer.EnvLanguage:
 		b = tds.AppendLanguageChange(b, e.New, e.Old)
 	case answer.EnvBeginTran:

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 

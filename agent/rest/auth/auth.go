@@ -44,8 +44,8 @@ type Options struct {
 	PublicURL string
 	// Instances are the instances of the SAP surface.
 	Instances []Instance
-	// Tenants looks up the tenants of instances, for the issuer of tokens. nil knows the providers
-	// only.
+	// Tenants looks up the tenants of instances, for the issuer of tokens; nil: only providers get
+	// tokens.
 	Tenants issuer.Tenants
 	// Dev is the issuer for tools in development; nil means none.
 	Dev *issuer.Dev
@@ -370,7 +370,7 @@ func (a *Auth) invalid(surface string, reason error) error {
 	return a.unauthenticated(surface, fmt.Sprintf("Authentication failed. The access token is invalid: %v.", reason))
 }
 
-// unavailable returns the error of a caller about whom nothing can be said now.
+// unavailable returns the error of a request whose caller cannot be determined at present.
 func unavailable(message string) error {
 	return &rest.Error{
 		Status: http.StatusServiceUnavailable, Code: rest.CodeUnavailable, Message: message, RetryAfter: keysFirst,
@@ -404,7 +404,8 @@ func (a *Auth) byCertificate(h *http.Request) (rest.Principal, bool) {
 	return rest.Principal{}, false
 }
 
-// is reports whether a certificate is the one that is named.
+// is reports whether leaf is the configured certificate: by its thumbprint if the configuration has
+// one, else by its subject alternative name.
 func (c certificate) is(leaf *x509.Certificate) bool {
 	if c.sum != "" {
 		sum := sha256.Sum256(leaf.Raw)

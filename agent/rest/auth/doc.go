@@ -1,4 +1,4 @@
-// Package auth tells who calls the REST front, and what the caller may do.
+// Package auth authenticates the callers of the REST front, and authorizes their requests.
 //
 // It knows four kinds of credentials: tokens of OpenID Connect issuers such as Microsoft Entra ID,
 // static tokens (package tokenfile), client certificates, and, for the SAP surface, user and

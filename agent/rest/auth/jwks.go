@@ -270,7 +270,7 @@ func parseKeys(text []byte) (map[string]publicKey, error) {
 		keys[key.KeyID] = publicKey{key: key.Key, algorithm: key.Algorithm}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("parse keys: there is none that can verify tokens")
+		return nil, errors.New("parse keys: no key can verify tokens")
 	}
 	return keys, nil
 }

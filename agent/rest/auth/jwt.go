@@ -282,7 +282,7 @@ func (v *verifier) find(c *claims) (found *trusted) {
 // checkHeader checks the header of a token, except its algorithm. The members jku, jwk, x5u and
 // x5c, with which a token brings its own key, are not read.
 func checkHeader(h map[string]any) error {
-	if _, ok := h["crit"]; ok { // extensions that must be understood (RFC 7515, 4.1.11): none is
+	if _, ok := h["crit"]; ok { // extensions that a verifier must support (RFC 7515, 4.1.11)
 		return errHeader
 	}
 	typ, ok := h["typ"]

@@ -72,7 +72,7 @@ func (a *Auth) addLogin(one Issuer, keys *remoteKeys) {
 	if strings.Contains(one.Issuer, tenantMark) {
 		l.Issuer = ""
 	}
-	// A token for another API is none that says who has signed in here.
+	// The audience of an ID token is the client: a token for another API does not sign a person in.
 	l.trusted.Audiences = []string{one.ClientID}
 	if one.ClientSecret != "" {
 		l.Secret = func() (string, error) { return secretref.Read(one.ClientSecret) }

@@ -32,8 +32,8 @@ var (
 	errUnknownToken = errors.New("it is not known")
 )
 
-// checkToken returns the static token of a text. The error is a reason, or a *rest.Error if nothing
-// can be said now.
+// checkToken returns the static token of a text. The error is a reason, or a *rest.Error if the
+// token file cannot be read.
 func (a *Auth) checkToken(text string) (tokenfile.Token, error) {
 	id, secret, ok := tokenfile.Parse(text)
 	if !ok {

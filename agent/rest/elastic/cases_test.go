@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/secrets"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -464,9 +465,9 @@ func TestCase050OptionsOfTSQLStay(t *testing.T) {
 	f := front.Shared(t)
 	defineJob(t, f, "j50", "SELECT 1")
 	three, once := 3, true
-	_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j50", MaxParallelism: &three})
+	_, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j50", MaxParallelism: &three})
 	require.NoError(t, err)
-	_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j50", AtMostOnce: &once})
+	_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "j50", AtMostOnce: &once})
 	require.NoError(t, err)
 	ok(t, f, 200, "PUT", at("jobs", "j50", "steps", "s1"), step("SELECT 50"))
 	require.Equal(t, []string{"SELECT 50|3|1"}, rows(t, f, `SELECT CONCAT(s.command, N'|', s.max_parallelism, N'|', CAST(o.at_most_once AS INT))

@@ -55,7 +55,7 @@ func translate(err error) error {
 		return refusal(http.StatusPreconditionFailed, codePrecond, number, text)
 	case errors.Is(err, dberror.ErrSecretKeysChanged):
 		if text == "" {
-			text = "There is no active key for which a password could be sealed. Make one with jobagent key generate."
+			text = "The control database has no active key for passwords. Make one with jobagent key generate."
 		}
 		return refusal(http.StatusConflict, codeUnavailable, number, text)
 	case errors.Is(err, dberror.ErrSecretChanged), errors.Is(err, dberror.ErrAgentUnavailable), errors.Is(err, dberror.ErrPaused):

@@ -223,7 +223,8 @@ func (at *place) startJob(ctx context.Context, r *rest.Request) (*rest.Response,
 	return response, nil
 }
 
-// runResult answers where a start with the status 202 sends clients: they poll until it is no 202.
+// runResult answers the address that a start with the status 202 gives in Location. Clients poll it
+// until the status is not 202.
 func (at *place) runResult(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	e, err := at.run(ctx, r)
 	if err != nil {
@@ -259,7 +260,7 @@ func (at *place) cancelRun(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	if err := at.store.StopJob(ctx, e.ID); err != nil {
+	if err := executions.On(at.store).Stop(ctx, e.ID); err != nil {
 		return nil, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, r.Path["execution"])
 	}
 	return &rest.Response{Status: http.StatusOK}, nil

@@ -12,9 +12,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/elastic"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -79,9 +80,9 @@ func TestLostAnswerOfAStart(t *testing.T) {
 	})
 	_, err := targetgroups.On(store).Add(t.Context(), "g1")
 	require.NoError(t, err)
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j1"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j1"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j1", Command: new("SELECT 1"), TargetGroup: new("g1")})
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{JobName: "j1", Command: new("SELECT 1"), TargetGroup: new("g1")})
 	require.NoError(t, err)
 
 	armed.Store(1)

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -83,8 +84,8 @@ func (s *Surface) jobOperations() []rest.Operation {
 const systemPrefix = "jobagent$"
 
 // job returns a job that a path names.
-func (at *place) job(ctx context.Context, name string) (controldb.JobDetail, error) {
-	job, err := at.store.JobDetail(ctx, name)
+func (at *place) job(ctx context.Context, name string) (catalog.JobDetail, error) {
+	job, err := catalog.On(at.store).JobDetail(ctx, name)
 	if err == nil && job.System {
 		err = dberror.ErrJobNotFound
 	}
@@ -93,7 +94,7 @@ func (at *place) job(ctx context.Context, name string) (controldb.JobDetail, err
 
 // readOnly refuses to change a job that another API defines. Jobs of collections are refused
 // by the control database, too, except that administrators may delete them there.
-func readOnly(j controldb.JobDetail) error {
+func readOnly(j catalog.JobDetail) error {
 	if j.Origin != "Scheduler" && j.Origin != "SAP" {
 		return nil
 	}
@@ -111,7 +112,7 @@ func hidden(name string) error {
 }
 
 // jobView describes a job.
-func (at *place) jobView(j controldb.JobDetail) jobView {
+func (at *place) jobView(j catalog.JobDetail) jobView {
 	v := jobView{envelope: envelope{ID: at.id("jobs", j.Name), Name: j.Name, Type: typeJob}}
 	v.Properties = jobProperties{Description: j.Description, Version: j.Version, Schedule: scheduleView{
 		StartTime: timestamp{j.Start}, EndTime: timestamp{j.End}, Type: "Once", Enabled: j.Enabled,
@@ -137,7 +138,7 @@ func statusOf(created bool) int {
 }
 
 func (at *place) listJobs(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return answerNames(ctx, at, r, "jobs", at.store.JobDetails, nil, func(o controldb.JobDetail) string { return o.Name }, at.jobView)
+	return answerNames(ctx, at, r, "jobs", catalog.On(at.store).JobDetails, nil, func(o catalog.JobDetail) string { return o.Name }, at.jobView)
 }
 
 func (at *place) getJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -148,7 +149,7 @@ func (at *place) getJob(ctx context.Context, r *rest.Request) (*rest.Response, e
 	return at.answerJob(http.StatusOK, job), nil
 }
 
-func (at *place) answerJob(status int, job controldb.JobDetail) *rest.Response {
+func (at *place) answerJob(status int, job catalog.JobDetail) *rest.Response {
 	v := at.jobView(job)
 	return tagged(status, v.ID, job.Revision, v)
 }
@@ -166,7 +167,7 @@ func (at *place) putJob(ctx context.Context, r *rest.Request) (*rest.Response, e
 	if err != nil {
 		return nil, err
 	}
-	put, err := at.store.SetJob(ctx, spec, match)
+	put, err := catalog.On(at.store).SetJob(ctx, spec, match)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +175,12 @@ func (at *place) putJob(ctx context.Context, r *rest.Request) (*rest.Response, e
 }
 
 // readJob reads the body of PUT job. What is omitted gets its default.
-func (at *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error) {
+func (at *place) readJob(r *rest.Request, name string) (model.JobSpec, error) {
 	var in jobInput
 	if err := decode(r, &in); err != nil {
-		return controldb.JobSpec{}, err
+		return model.JobSpec{}, err
 	}
-	spec := controldb.JobSpec{Name: name}
+	spec := model.JobSpec{Name: name}
 	var f faults
 	in.check(&f, at.id("jobs", name), name, typeJob)
 	if in.Properties == nil {
@@ -226,7 +227,7 @@ func (at *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error
 // expectJob returns the revision of a job that the headers of a request want.
 func (at *place) expectJob(ctx context.Context, r *rest.Request, name string) (*int64, error) {
 	return expect(r, dberror.ErrJobNotFound, func() (string, int64, error) {
-		job, err := at.store.JobDetail(ctx, name)
+		job, err := catalog.On(at.store).JobDetail(ctx, name)
 		return at.id("jobs", job.Name), job.Revision, err
 	})
 }
@@ -261,7 +262,7 @@ func (at *place) deleteJob(ctx context.Context, r *rest.Request) (*rest.Response
 			return nil, badRequest(codeInvalidBody, "force", "The query parameter 'force' is invalid: want true or false.")
 		}
 	}
-	job, err := at.store.JobDetail(ctx, name)
+	job, err := catalog.On(at.store).JobDetail(ctx, name)
 	if err == nil {
 		err = readOnly(job)
 	}
@@ -272,7 +273,7 @@ func (at *place) deleteJob(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteJobIf(ctx, name, force, match), dberror.ErrJobNotFound)
+	return deleted(catalog.On(at.store).DeleteJobIf(ctx, name, force, match), dberror.ErrJobNotFound)
 }
 
 // deleted returns the answer to DELETE: what is absent is 204.
@@ -287,10 +288,10 @@ func deleted(err, missing error) (*rest.Response, error) {
 }
 
 func (at *place) listVersions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	var job controldb.JobDetail
+	var job catalog.JobDetail
 	return answerPage(at, r, func(page controldb.Page[int]) (id string, versions []int, err error) {
 		if job, err = at.job(ctx, r.Path["job"]); err == nil {
-			versions, err = at.store.JobVersions(ctx, job.Name, page)
+			versions, err = catalog.On(at.store).JobVersions(ctx, job.Name, page)
 		}
 		return at.id("jobs", job.Name, "versions"), versions, err
 	}, func(v int) int { return v }, func(v int) versionView { return at.versionView(job.Name, v) })
@@ -303,7 +304,7 @@ func (at *place) versionView(job string, version int) versionView {
 }
 
 // version returns the job and the version that a path names.
-func (at *place) version(ctx context.Context, r *rest.Request) (controldb.JobDetail, int, error) {
+func (at *place) version(ctx context.Context, r *rest.Request) (catalog.JobDetail, int, error) {
 	job, err := at.job(ctx, r.Path["job"])
 	if err != nil {
 		return job, 0, err
@@ -313,7 +314,7 @@ func (at *place) version(ctx context.Context, r *rest.Request) (controldb.JobDet
 	if err != nil || n < 0 {
 		return job, 0, badRequest(codeInvalidBody, "version", "The version in the URL is invalid: want a number.")
 	}
-	found, err := at.store.JobVersions(ctx, job.Name, controldb.Page[int]{After: new(int(n) - 1), Top: 1})
+	found, err := catalog.On(at.store).JobVersions(ctx, job.Name, controldb.Page[int]{After: new(int(n) - 1), Top: 1})
 	if err == nil && (len(found) == 0 || found[0] != int(n)) {
 		err = notFound(typeVersion, text)
 	}

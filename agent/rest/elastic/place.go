@@ -152,7 +152,7 @@ func (at *place) idOf(collection, id, path string) (string, error) {
 	return name, nil
 }
 
-// invalidID returns the error about an id that is none of a collection.
+// invalidID returns the error about an id that is not of a resource of the collection.
 func invalidID(collection, id, path string) error {
 	id = wording.Clip(id, maxResourceID, wording.Bytes)
 	return badRequest(codeInvalidID, path, "The id '%s' is invalid: want /subscriptions/…/resourceGroups/…/providers/Microsoft.Sql/servers/…/jobAgents/…/%s/….",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -18,7 +19,7 @@ import (
 func TestRollouts(t *testing.T) {
 	f := front.Shared(t)
 	defineJob(t, f, "rolled", "SELECT 1")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), "rolled",
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), "rolled",
 		`{"waves": [{"name": "canary", "targets": 1, "approval": true, "bake_seconds": 3600}, {"name": "rest", "targets": "rest"}]}`, nil))
 	plain, _ := ok(t, f, 200, "POST", at("jobs", "rolled", "start"), props("rollout", false)).At(t, "name").(string)
 	wait(t, f, "rolled", plain)
@@ -79,7 +80,7 @@ func TestRollouts(t *testing.T) {
 
 	// What the probe of a wave returned on its targets.
 	defineJob(t, f, "counts", "SELECT 4321 AS n")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), "rolled",
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), "rolled",
 		`{"waves": [{"name": "all", "targets": "rest", "probe_job": "counts", "probe_max_value": 5000}]}`, nil))
 	id = uuid.MustParse(ok(t, f, 200, "POST", at("jobs", "rolled", "start"), nil).At(t, "name").(string))
 	becomes(rollouts.Succeeded)
@@ -89,8 +90,8 @@ func TestRollouts(t *testing.T) {
 
 	// The compensating job undoes it once, however often it is asked with the same key.
 	defineJob(t, f, "unrolled", "SELECT 2")
-	require.NoError(t, f.Store.SetJobRollout(t.Context(), "rolled", `{"waves": [{"name": "all", "targets": "rest"}], "undo_job": "unrolled"}`, nil))
-	id, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: "rolled"})
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), "rolled", `{"waves": [{"name": "all", "targets": "rest"}], "undo_job": "unrolled"}`, nil))
+	id, err = executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: "rolled"})
 	require.NoError(t, err)
 	becomes(rollouts.Succeeded)
 	undo := ok(t, f, 200, "POST", of(id.String(), "undo"), obj{"only": []string{"Succeeded"}}, "Idempotency-Key: undo-1")

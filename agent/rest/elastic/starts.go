@@ -14,7 +14,6 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
@@ -60,8 +59,8 @@ type startTarget struct {
 }
 
 // readStart reads the body of a start, which may be empty.
-func (at *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartRequest, error) {
-	req := controldb.StartRequest{Job: r.Path["job"], ID: id}
+func (at *place) readStart(r *rest.Request, id uuid.UUID) (executions.StartRequest, error) {
+	req := executions.StartRequest{Job: r.Path["job"], ID: id}
 	var in startInput
 	if err := body.Decode(r.Body, &in, body.Options{AllowEmpty: true}); err != nil || in.Properties == nil {
 		return req, err
@@ -76,9 +75,9 @@ func (at *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartReques
 	}
 	const path = "$.properties.onlyTargets"
 	list := *in.Properties.OnlyTargets
-	if n := len(list); n == 0 || n > controldb.MaxOnlyTargets {
+	if n := len(list); n == 0 || n > executions.MaxOnlyTargets {
 		return req, badRequest(codeInvalidBody, path,
-			"The list has %d databases: want 1 to %d. Without the property, the run is on all databases of the target groups.", n, controldb.MaxOnlyTargets)
+			"The list has %d databases: want 1 to %d. Without the property, the run is on all databases of the target groups.", n, executions.MaxOnlyTargets)
 	}
 	var f faults
 	for i, one := range list {
@@ -114,7 +113,7 @@ func (at *place) startTarget(f *faults, path string, in startTarget) targets.Tar
 
 // start starts a run with an id, unless there is one already. The status of the answer is 201 for a
 // new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
-func (at *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Response, executions.Execution, error) {
+func (at *place) start(ctx context.Context, req executions.StartRequest) (*rest.Response, executions.Execution, error) {
 	e, err := at.runOf(ctx, req.Job, req.ID)
 	exists := err == nil
 	if exists && req.Parameters == "" && req.OnlyTargets == nil {
@@ -124,7 +123,7 @@ func (at *place) start(ctx context.Context, req controldb.StartRequest) (*rest.R
 		return nil, e, err
 	}
 	// The control database refuses other parameters and databases than those of a run that exists.
-	if _, startErr := at.store.Start(ctx, req); startErr != nil {
+	if _, startErr := executions.On(at.store).Start(ctx, req); startErr != nil {
 		if dberror.KindOf(startErr) != dberror.KindNone {
 			return nil, e, orNotFound(startErr, dberror.ErrJobNotFound, typeJob, req.Job)
 		}

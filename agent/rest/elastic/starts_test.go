@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -59,7 +59,7 @@ func TestStartOnChosenDatabases(t *testing.T) {
 		require.Contains(t, a.Body, `"target":"`+target+`"`)
 	}
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50162", "POST", at("jobs", "chosen", "start"), props("onlyTargets", []any{obj{"targetId": uuid.NewString()}}))
-	many := make([]any, controldb.MaxOnlyTargets+1)
+	many := make([]any, executions.MaxOnlyTargets+1)
 	for i := range many {
 		many[i] = obj{"targetId": target}
 	}
@@ -79,7 +79,7 @@ func TestStartOnChosenDatabases(t *testing.T) {
 func TestStartWithParameters(t *testing.T) {
 	f := front.Shared(t)
 	defineJob(t, f, "parametrized", "SELECT '$(param.tenant)'")
-	require.NoError(t, f.Store.SetJobParameters(t.Context(), "parametrized", `[{"name":"tenant","required":true}]`, nil))
+	require.NoError(t, catalog.On(f.Store).SetJobParameters(t.Context(), "parametrized", `[{"name":"tenant","required":true}]`, nil))
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50159", "POST", at("jobs", "parametrized", "start"), nil)
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50160", "POST", at("jobs", "parametrized", "start"), props("parameters", obj{"tenant": "a", "tennant": "b"}))
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50070", "POST", at("jobs", "parametrized", "start"), props("parameters", []any{1}))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -140,7 +140,7 @@ func (at *place) steps(ctx context.Context, r *rest.Request) (steps, error) {
 	return steps{job: job.Name, pairs: []string{"jobs", job.Name}, readOnly: readOnly(job)}, err
 }
 
-// id returns the id of a step, or of the collection for an empty name.
+// stepID returns the id of a step, or of the collection for an empty name.
 func (at *place) stepID(of steps, name string) string {
 	pairs := append(append([]string{}, of.pairs...), "steps")
 	if name != "" {
@@ -150,7 +150,7 @@ func (at *place) stepID(of steps, name string) string {
 }
 
 // stepView describes a step.
-func (at *place) stepView(of steps, step controldb.JobStep) stepView {
+func (at *place) stepView(of steps, step catalog.JobStep) stepView {
 	v := stepView{envelope: envelope{ID: at.stepID(of, step.StepName), Name: step.StepName, Type: typeStep}}
 	v.Properties = stepProperties{
 		StepID: step.StepID, TargetGroup: at.refer("targetGroups", step.TargetGroup), Credential: at.refer("credentials", step.Credential),
@@ -191,13 +191,13 @@ func (at *place) listSteps(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.PageOfJobSteps(ctx, where.job, where.version, p.rows())
+	rows, err := catalog.On(at.store).PageOfJobSteps(ctx, where.job, where.version, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l := result(p, rows, at, r, at.stepID(where, ""), func(j controldb.JobStep) int { return j.StepID },
-		func(j controldb.JobStep) stepView { return at.stepView(where, j) })
-	l.Value = reachable(l.Value, rows, func(j controldb.JobStep) string { return j.StepName })
+	l := result(p, rows, at, r, at.stepID(where, ""), func(j catalog.JobStep) int { return j.StepID },
+		func(j catalog.JobStep) stepView { return at.stepView(where, j) })
+	l.Value = reachable(l.Value, rows, func(j catalog.JobStep) string { return j.StepName })
 	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
@@ -207,14 +207,14 @@ func (at *place) getStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 		return nil, err
 	}
 	name := r.Path["step"]
-	step, err := at.store.JobStep(ctx, where.job, where.version, name)
+	step, err := catalog.On(at.store).JobStep(ctx, where.job, where.version, name)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrStepNotFound, typeStep, name)
 	}
 	return at.answerStep(http.StatusOK, where, step), nil
 }
 
-func (at *place) answerStep(status int, where steps, step controldb.JobStep) *rest.Response {
+func (at *place) answerStep(status int, where steps, step catalog.JobStep) *rest.Response {
 	v := at.stepView(where, step)
 	return tagged(status, v.ID, step.Revision, v)
 }
@@ -239,7 +239,7 @@ func (at *place) putStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 	if err != nil {
 		return nil, err
 	}
-	put, err := at.store.SetJobStep(ctx, spec, match)
+	put, err := catalog.On(at.store).SetJobStep(ctx, spec, match)
 	if err != nil {
 		return nil, orNotFound(err, dberror.ErrJobNotFound, typeJob, where.job)
 	}
@@ -247,13 +247,13 @@ func (at *place) putStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 }
 
 // readStep reads the body of PUT step.
-func (at *place) readStep(r *rest.Request, where steps, name string) (controldb.StepSpec, error) {
+func (at *place) readStep(r *rest.Request, where steps, name string) (model.StepSpec, error) {
 	var in stepInput
 	if err := decode(r, &in); err != nil {
-		return controldb.StepSpec{}, err
+		return model.StepSpec{}, err
 	}
 	props := in.Properties
-	spec := controldb.StepSpec{JobName: where.job, StepName: &name, Command: &props.Action.Value}
+	spec := model.StepSpec{JobName: where.job, StepName: &name, Command: &props.Action.Value}
 	var f faults
 	in.check(&f, at.stepID(where, name), name, typeStep)
 	if props.TargetGroup == "" && (props.Action.Type == "" || foldEqual(props.Action.Type, "TSql")) {
@@ -294,7 +294,7 @@ func (at *place) readStep(r *rest.Request, where steps, name string) (controldb.
 }
 
 // readOutput reads the output of a step; nil means none.
-func (at *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, error) {
+func (at *place) readOutput(f *faults, in *outputInput) (*model.OutputSpec, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -311,7 +311,7 @@ func (at *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, 
 	} {
 		f.short("$.properties.output."+one.name, one.text, one.limit)
 	}
-	o := &controldb.OutputSpec{
+	o := &model.OutputSpec{
 		Type: &in.Type, Server: &server, Database: &in.DatabaseName, Table: &in.TableName, ResourceGroup: &in.ResourceGroupName,
 	}
 	if in.SchemaName != "" {
@@ -332,7 +332,7 @@ func (at *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, 
 // expectStep returns the revision of a step that the headers of a request want.
 func (at *place) expectStep(ctx context.Context, r *rest.Request, where steps, name string) (*int64, error) {
 	return expect(r, dberror.ErrStepNotFound, func() (string, int64, error) {
-		step, err := at.store.JobStep(ctx, where.job, nil, name)
+		step, err := catalog.On(at.store).JobStep(ctx, where.job, nil, name)
 		return at.stepID(where, step.StepName), step.Revision, err
 	})
 }
@@ -349,6 +349,6 @@ func (at *place) deleteStep(ctx context.Context, r *rest.Request) (*rest.Respons
 	if err != nil {
 		return nil, err
 	}
-	_, err = at.store.DeleteJobStepIf(ctx, where.job, r.Path["step"], match)
+	_, err = catalog.On(at.store).DeleteJobStepIf(ctx, where.job, r.Path["step"], match)
 	return deleted(err, dberror.ErrStepNotFound)
 }

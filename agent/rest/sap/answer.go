@@ -21,7 +21,7 @@ const (
 	stampRun = "2006-01-02T15:04:05"
 )
 
-// at formats a time; nil for none.
+// formatTime formats a time; nil for the zero time.
 func formatTime(t time.Time, form string) *string {
 	if t.IsZero() {
 		return nil
@@ -414,7 +414,7 @@ func found(s *sap.Schedule) foundScheduleBody {
 	}
 }
 
-// user returns the user of a job, or nil.
+// userOf returns the user of a job, or nil.
 func userOf(name string) *string {
 	if name == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// jwtOf is a JWT without a signature that the client accepts: it reads exp only. The front of the
+// jwtTail is a JWT without a signature that the client accepts: it reads exp only. The front of the
 // tests knows it as the token of a tenant.
 const jwtTail = ".eyJleHAiOjk5OTk5OTk5OTl9.c2lnbmF0dXJl" // {"exp":9999999999}
 

@@ -124,7 +124,7 @@ func TestTaskIsStopped(t *testing.T) {
 	require.Equal(t, 400, answer.Status)
 	require.Equal(t, updatingRun+"The run of a task ends with its process, not by a report", answer.JSON(t)["message"])
 
-	require.NoError(t, f.Store.StopJob(t.Context(), uuid.MustParse(run["runId"].(string))))
+	require.NoError(t, executions.On(f.Store).Stop(t.Context(), uuid.MustParse(run["runId"].(string))))
 	run = s.run("ERROR")
 	require.Contains(t, run["runText"], "the process was ended")
 
@@ -157,7 +157,7 @@ func TestTaskTimesOut(t *testing.T) {
 	require.Equal(t, 200, a.do("PUT", "/globalParameters", object{"ASYNC_EXEC_TIMEOUT": "3600"}).Status)
 	require.Equal(t, 200, a.do("PUT", s.path, object{"time": "now", "active": true}).Status)
 	run = s.run("ACK_RECVD")
-	require.NoError(t, f.Store.StopJob(t.Context(), uuid.MustParse(run["runId"].(string))))
+	require.NoError(t, executions.On(f.Store).Stop(t.Context(), uuid.MustParse(run["runId"].(string))))
 	s.run("ERROR")
 }
 

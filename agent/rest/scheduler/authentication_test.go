@@ -24,6 +24,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	surface "github.com/jobagent/jobagent/agent/rest/scheduler"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -179,7 +180,7 @@ func TestServiceBus(t *testing.T) {
 		"customMessageProperties":   object{"a": "b"},
 	}, a.At(t, "properties.action.serviceBusQueueMessage"))
 	require.NotContains(t, a.Body, "bus-key-1")
-	steps, err := f.Store.JobSteps(t.Context(), "cbus/h1", nil)
+	steps, err := catalog.On(f.Store).JobSteps(t.Context(), "cbus/h1", nil)
 	require.NoError(t, err)
 	require.Contains(t, steps[0].Command, `"transport":"amqp"`)
 	require.Contains(t, steps[0].Command, `"time_to_live_seconds":3600`)

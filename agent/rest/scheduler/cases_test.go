@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/controldb/scheduler"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -109,13 +110,13 @@ func TestCase076JobIsCreated(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, at.After(time.Now()), next)
 	require.Equal(t, time.Monday, at.Weekday())
-	jobs, err := f.Store.Jobs(t.Context(), "c76/h1")
+	jobs, err := catalog.On(f.Store).Jobs(t.Context(), "c76/h1")
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	a = f.Do(t, "PUT", jc+"/jobs/H1"+version, httpJob(f, "/ok"))
 	require.Equal(t, 200, a.Status, a.Body)
 	require.Equal(t, "c76/h1", a.At(t, "name"))
-	jobs, err = f.Store.Jobs(t.Context(), "c76/h1")
+	jobs, err = catalog.On(f.Store).Jobs(t.Context(), "c76/h1")
 	require.NoError(t, err)
 	require.Equal(t, 1, jobs[0].Version, "a job that is put again unchanged has no new version")
 }

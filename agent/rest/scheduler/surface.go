@@ -167,8 +167,8 @@ const (
 	codeMismatch   = "PreconditionFailed"
 )
 
-// errNoKey is the message for a secret that nobody could open.
-const errNoKey = "The secret cannot be stored: the control database has no active key for secrets. jobagent key generate makes one."
+// errNoKey is the message for a secret that no agent could open.
+const errNoKey = "The secret cannot be stored: the control database has no active key for secrets. Make one with jobagent key generate."
 
 // Failure implements rest.Surface.
 func (s *Surface) Failure(_ *rest.Request, err error) *rest.Response {

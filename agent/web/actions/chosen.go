@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -67,9 +67,9 @@ func wrongNumber(n int) string {
 	switch {
 	case n == 0:
 		return "No database is chosen. Go back, and tick rows of the grid or all that match its filter."
-	case n > controldb.MaxOnlyTargets:
+	case n > executions.MaxOnlyTargets:
 		return fmt.Sprintf("%s are chosen, and a run is limited to %s at most. Go back, and filter.",
-			page.Counted(n, "database", "databases"), page.Grouped(controldb.MaxOnlyTargets))
+			page.Counted(n, "database", "databases"), page.Grouped(executions.MaxOnlyTargets))
 	}
 	return ""
 }

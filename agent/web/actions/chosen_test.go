@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // A confirmation of many databases names some, and has the IDs of all in a file for the command and
 // in T-SQL. More than a run is limited to are refused.
 func TestManyChosenDatabases(t *testing.T) {
 	c := &page.Choice{Run: uuid.New(), Of: 9000}
-	for range controldb.MaxOnlyTargets {
+	for range executions.MaxOnlyTargets {
 		c.Databases = append(c.Databases, page.ChosenDatabase{ID: uuid.New(), Server: "s", Database: "d", Ended: []string{"Failed", "Succeeded"}})
 	}
 	require.Equal(t, "on 5,000 chosen databases of 9,000 of the run: s/d, s/d, s/d, s/d, s/d, s/d, s/d, s/d, s/d, s/d and 4,990 more", describeChoice(c))
@@ -24,7 +24,7 @@ func TestManyChosenDatabases(t *testing.T) {
 	require.Equal(t, page.DoorTargets, list[len(list)-1].Door)
 	only, err := limit(c.Databases)
 	require.NoError(t, err)
-	require.Len(t, only, controldb.MaxOnlyTargets)
+	require.Len(t, only, executions.MaxOnlyTargets)
 
 	c.Databases = append(c.Databases, page.ChosenDatabase{ID: uuid.New()})
 	_, err = limit(c.Databases)

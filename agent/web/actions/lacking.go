@@ -54,7 +54,7 @@ func lackingOf(ctx context.Context, r *page.Request, job string) (*page.Choice, 
 				c.Databases = append(c.Databases, page.ChosenDatabase{ID: t.ID, Server: t.Server, Database: t.Database})
 			}
 		}
-		if o.NextServer == "" || len(c.Databases) > controldb.MaxOnlyTargets {
+		if o.NextServer == "" || len(c.Databases) > executions.MaxOnlyTargets {
 			break
 		}
 		f.After = executions.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}

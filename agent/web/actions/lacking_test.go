@@ -5,8 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -15,7 +16,7 @@ func TestFindJob(t *testing.T) {
 	t.Parallel()
 	store, _ := testenv.Embedded(t, testenv.Options{}).Control(t)
 	for _, name := range []string{"a x", "b x", "c x", "x", "x y"} {
-		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		_, err := catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: name})
 		require.NoError(t, err)
 	}
 	for job, want := range map[string]string{"X": "c x", "a x": "", "x y": "x"} {

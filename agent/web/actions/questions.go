@@ -18,7 +18,7 @@ const (
 	shownGroups = 300
 	// maxQuestion bounds the text of a question, in UTF-16 code units.
 	maxQuestion = 100_000
-	// nullNumber is the number of a text that is no number; it is out of each range.
+	// nullNumber stands for a text that is not a number; each range excludes it.
 	nullNumber = -1
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
@@ -50,11 +51,11 @@ func confirmStartChosen(choose page.Chooser) confirmFunc {
 
 // confirmStartOn says what a run of a job would do on chosen databases; nil: on all.
 func confirmStartOn(ctx context.Context, r *page.Request, name string, choice *page.Choice) (*page.Confirmation, error) {
-	job, err := r.Store.JobDetail(ctx, name)
+	job, err := catalog.On(r.Store).JobDetail(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := r.Store.JobSteps(ctx, job.Name, nil)
+	steps, err := catalog.On(r.Store).JobSteps(ctx, job.Name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func confirmStartOn(ctx context.Context, r *page.Request, name string, choice *p
 
 // describeSteps says what the steps do, and on how many targets as of the last resolution of their
 // target groups.
-func describeSteps(ctx context.Context, store *controldb.Store, steps []controldb.JobStep) (sentences []string, err error) {
+func describeSteps(ctx context.Context, store *controldb.Store, steps []catalog.JobStep) (sentences []string, err error) {
 	sizes := map[uuid.UUID]string{}
 	for i, step := range steps {
 		if i == shownSteps {
@@ -136,7 +137,7 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 }
 
 // sizeOf says how many targets a target group had when it was resolved last.
-func sizeOf(ctx context.Context, store *controldb.Store, step controldb.JobStep) (string, error) {
+func sizeOf(ctx context.Context, store *controldb.Store, step catalog.JobStep) (string, error) {
 	size, known, err := targetgroups.On(store).Size(ctx, step.TargetGroupID, step.TargetGroup)
 	switch {
 	case err != nil:
@@ -171,7 +172,7 @@ func startChosen(choose page.Chooser) doFunc {
 
 // startChoice starts a run on chosen databases; nil: on all.
 func startChoice(ctx context.Context, r *page.Request, job string, choice *page.Choice) (*page.Done, error) {
-	req := controldb.StartRequest{Job: job}
+	req := executions.StartRequest{Job: job}
 	if choice != nil {
 		if choice.Problem != "" {
 			return nil, &page.InputError{Problem: choice.Problem}
@@ -185,7 +186,7 @@ func startChoice(ctx context.Context, r *page.Request, job string, choice *page.
 }
 
 // startOn starts a run. A form that is sent twice starts one: the run has the form's ID.
-func startOn(ctx context.Context, r *page.Request, req controldb.StartRequest) (*page.Done, error) {
+func startOn(ctx context.Context, r *page.Request, req executions.StartRequest) (*page.Done, error) {
 	run, err := operation(r)
 	if err != nil {
 		return nil, err
@@ -203,7 +204,7 @@ func startOn(ctx context.Context, r *page.Request, req controldb.StartRequest) (
 		return nil, &page.InputError{Field: field, Problem: page.Sentence(err.Error())}
 	}
 	req.ID, req.Parameters = run, text
-	if _, err := r.Store.Start(ctx, req); err != nil {
+	if _, err := executions.On(r.Store).Start(ctx, req); err != nil {
 		return nil, refuse(refuse(err, fieldParameters, 50069, 50070, 50071, 50072, 50073, 50159, 50160), "", 50162)
 	}
 	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run of " + quoted(job) + " was started."}, nil
@@ -240,7 +241,7 @@ func stop(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Store.StopJob(ctx, run); err != nil {
+	if err := executions.On(r.Store).Stop(ctx, run); err != nil {
 		return nil, err
 	}
 	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run was asked to stop."}, nil
@@ -249,7 +250,7 @@ func stop(ctx context.Context, r *page.Request) (*page.Done, error) {
 // retriesOf returns what the address of a form names: all that waits for a retry in a run, or only
 // one target (?step= and ?target=). args are the arguments of the command and of the procedure
 // after the run, and back is the page that the form was opened on.
-func retriesOf(r *page.Request) (one controldb.Retries, cli []string, tsql []page.Arg, back string, err error) {
+func retriesOf(r *page.Request) (one executions.Retries, cli []string, tsql []page.Arg, back string, err error) {
 	if one.Run, err = id(r, "run"); err != nil {
 		return one, nil, nil, "", err
 	}
@@ -308,9 +309,9 @@ func changeRetries(giveUp bool) doFunc {
 		if err != nil {
 			return nil, err
 		}
-		change, words := r.Store.RetryNow, [2]string{"attempt is due now.", "attempts are due now."}
+		change, words := executions.On(r.Store).RetryNow, [2]string{"attempt is due now.", "attempts are due now."}
 		if giveUp {
-			change, words = r.Store.GiveUp, [2]string{"target was given up.", "targets were given up."}
+			change, words = executions.On(r.Store).GiveUp, [2]string{"target was given up.", "targets were given up."}
 		}
 		n, err := change(ctx, one)
 		if err != nil {
@@ -526,13 +527,13 @@ func rerun(choose page.Chooser) doFunc {
 		if len(f.marked) == 0 && len(f.offered) > 0 {
 			return nil, &page.InputError{Problem: "Choose at least one state."}
 		}
-		req := controldb.RerunRequest{Origin: origin, Only: f.only(), Version: chosenVersion(r), ID: run}
+		req := executions.RerunRequest{Origin: origin, Only: f.only(), Version: chosenVersion(r), ID: run}
 		if f.choice != nil {
 			if req.OnlyTargets, err = limit(endedSo(f.choice, f.marked)); err != nil {
 				return nil, err
 			}
 		}
-		if _, err := r.Store.RerunExecution(ctx, req); err != nil {
+		if _, err := executions.On(r.Store).Rerun(ctx, req); err != nil {
 			return nil, refuse(err, "", 50162)
 		}
 		return &page.Done{Location: r.Path("runs", run.String()), Notice: "The rerun was started."}, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -25,7 +26,7 @@ func find(ctx context.Context, r *page.Request) (timetable.Schedule, error) {
 	if len(list) > 0 {
 		return list[0], nil
 	}
-	if _, err := r.Store.JobDetail(ctx, r.Value("job")); err != nil {
+	if _, err := catalog.On(r.Store).JobDetail(ctx, r.Value("job")); err != nil {
 		return timetable.Schedule{}, err
 	}
 	return timetable.Schedule{}, dberror.ErrScheduleNotFound

@@ -138,7 +138,7 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 		tsql = append(tsql, page.Arg{Name: "job_name", Value: d.Job})
 	}
 	var actions []page.Link
-	if d.Database != "" { // it is no endpoint
+	if d.Database != "" { // else an endpoint
 		actions = []page.Link{{Text: "Pause", Href: r.Path("databases", id.String(), "pause"), Role: rest.RoleOperator}}
 	}
 	if d.Pause != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/summary"
@@ -104,7 +105,7 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 
 // addJobs finds jobs by a part of their names.
 func (f *found) addJobs(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.FindJobs(ctx, controldb.JobFilter{Search: f.Text}, controldb.Page[string]{Top: shownFound + 1})
+	list, err := catalog.On(r.Store).FindJobs(ctx, catalog.JobFilter{Search: f.Text}, controldb.Page[string]{Top: shownFound + 1})
 	for i, j := range list {
 		if i == shownFound {
 			f.MoreJobs = page.With(r.Path("jobs"), "search", f.Text)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -129,8 +129,8 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 
 // addChanges reads the latest changes of the definition.
 func (d *scheduleData) addChanges(ctx context.Context, r *page.Request) (err error) {
-	d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.JobName, Limit: 100})
-	var own []controldb.AuditEntry
+	d.Changes, err = auditlog.On(r.Store).Read(ctx, auditlog.Filter{JobName: d.JobName, Limit: 100})
+	var own []auditlog.Entry
 	for _, c := range d.Changes {
 		if c.ObjectKind == "Schedule" && (c.ObjectName == d.Name || strings.HasSuffix(c.ObjectName, "/"+d.Name)) && len(own) < 5 {
 			own = append(own, c)

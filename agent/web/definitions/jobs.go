@@ -11,6 +11,8 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
@@ -29,7 +31,7 @@ const (
 
 // jobRow is a row of the list of jobs.
 type jobRow struct {
-	controldb.JobDetail
+	catalog.JobDetail
 	Href      string
 	Strip     template.HTML
 	Last      *run
@@ -65,15 +67,15 @@ func listJobs(ctx context.Context, r *page.Request) (*page.View, error) {
 // readJobs reads a page of the list.
 func readJobs(ctx context.Context, r *page.Request) (jobsData, error) {
 	data := jobsData{Search: r.Query("search"), Show: r.Query("show"), Shows: jobShows, clock: at(r)}
-	f := controldb.JobFilter{Search: data.Search, Failed: data.Show == "failed"}
+	f := catalog.JobFilter{Search: data.Search, Failed: data.Show == "failed"}
 	if data.Show == "scheduled" || data.Show == "unscheduled" {
 		scheduled := data.Show == "scheduled"
 		f.Scheduled = &scheduled
 	}
 	after := page.After[string](r.Query("after"))
-	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[string]) ([]controldb.JobDetail, error) {
-		return r.Store.FindJobs(ctx, f, p)
-	}, func(j controldb.JobDetail) string { return j.Name })
+	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[string]) ([]catalog.JobDetail, error) {
+		return catalog.On(r.Store).FindJobs(ctx, f, p)
+	}, func(j catalog.JobDetail) string { return j.Name })
 	if err != nil {
 		return data, err
 	}
@@ -90,7 +92,7 @@ func readJobs(ctx context.Context, r *page.Request) (jobsData, error) {
 }
 
 // jobRows adds the latest runs and the schedules to jobs.
-func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) ([]jobRow, error) {
+func jobRows(ctx context.Context, r *page.Request, list []catalog.JobDetail) ([]jobRow, error) {
 	names := make([]string, 0, len(list))
 	for _, j := range list {
 		names = append(names, j.Name)
@@ -124,7 +126,7 @@ func jobRows(ctx context.Context, r *page.Request, list []controldb.JobDetail) (
 
 // jobData is the data of the page of a job.
 type jobData struct {
-	Job controldb.JobDetail
+	Job catalog.JobDetail
 	// Parameters are those that the job declares.
 	Parameters []declared.Declaration
 	Last       *run
@@ -141,7 +143,7 @@ type jobData struct {
 	Versions   []versionRow
 	// MoreVersions is the path of the older versions.
 	MoreVersions string
-	Changes      []controldb.AuditEntry
+	Changes      []auditlog.Entry
 	ChangesHref  string
 	RunsHref     string
 	clock
@@ -187,12 +189,12 @@ func (d *jobData) addTriggers(ctx context.Context, r *page.Request) error {
 
 // versionRow is a version of a job.
 type versionRow struct {
-	controldb.JobVersion
+	catalog.JobVersion
 	Current    bool
 	Href, Diff string
 	// Change is the entry of the audit log that made it; nil if it is not among those that were
 	// read.
-	Change *controldb.AuditEntry
+	Change *auditlog.Entry
 }
 
 // showJob shows a job: its runs, schedules, steps and versions.
@@ -202,7 +204,7 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	job := data.Job
-	steps, err := r.Store.JobSteps(ctx, job.Name, &job.Version)
+	steps, err := catalog.On(r.Store).JobSteps(ctx, job.Name, &job.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +223,7 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	actions := jobActions(r, job)
-	if slices.ContainsFunc(steps, func(s controldb.JobStep) bool { return strings.EqualFold(s.CommandType, string(action.TypeDrift)) }) {
+	if slices.ContainsFunc(steps, func(s catalog.JobStep) bool { return strings.EqualFold(s.CommandType, string(action.TypeDrift)) }) {
 		actions = append(actions, page.Link{Text: "Schemas", Href: r.Path("jobs", job.Name, "drift")})
 	}
 	return &page.View{
@@ -237,7 +239,7 @@ ORDER BY step_id;`, job.Name)),
 
 // readJob reads what changes while a job's page is viewed: its state, runs and schedules.
 func readJob(ctx context.Context, r *page.Request) (jobData, error) {
-	job, err := r.Store.JobDetail(ctx, r.Value("job"))
+	job, err := catalog.On(r.Store).JobDetail(ctx, r.Value("job"))
 	if err != nil {
 		return jobData{}, err
 	}
@@ -272,7 +274,7 @@ func readJob(ctx context.Context, r *page.Request) (jobData, error) {
 }
 
 // jobActions are what people do with a job.
-func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
+func jobActions(r *page.Request, job catalog.JobDetail) []page.Link {
 	list := []page.Link{{Text: "Start", Href: r.Path("jobs", job.Name, "start"), Role: rest.RoleOperator}}
 	if job.System {
 		return list
@@ -295,19 +297,19 @@ const shownVersions, shownChanges = 12, 40
 // addVersions reads the versions, and who made them.
 func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 	before := page.After[int](r.Query("versions"))
-	versions, next, err := controldb.ReadPage(before, shownVersions, func(p controldb.Page[int]) ([]controldb.JobVersion, error) {
-		return r.Store.LatestJobVersions(ctx, d.Job.Name, p)
-	}, func(v controldb.JobVersion) int { return v.Version })
+	versions, next, err := controldb.ReadPage(before, shownVersions, func(p controldb.Page[int]) ([]catalog.JobVersion, error) {
+		return catalog.On(r.Store).LatestJobVersions(ctx, d.Job.Name, p)
+	}, func(v catalog.JobVersion) int { return v.Version })
 	if err != nil {
 		return err
 	}
 	if next != nil {
 		d.MoreVersions = page.With(r.Path("jobs", d.Job.Name), "versions", controldb.Token(*next)) + "#versions"
 	}
-	if d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.Job.Name, Limit: shownChanges}); err != nil {
+	if d.Changes, err = auditlog.On(r.Store).Read(ctx, auditlog.Filter{JobName: d.Job.Name, Limit: shownChanges}); err != nil {
 		return err
 	}
-	made := map[int]*controldb.AuditEntry{}
+	made := map[int]*auditlog.Entry{}
 	for i := range d.Changes {
 		if c := d.Changes[i]; c.VersionAfter != nil && c.JobID == d.Job.ID && (c.VersionBefore == nil || *c.VersionBefore != *c.VersionAfter) {
 			made[*c.VersionAfter] = &c
@@ -320,7 +322,7 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 		}
 		d.Versions = append(d.Versions, row)
 	}
-	d.Changes = slices.DeleteFunc(d.Changes, func(c controldb.AuditEntry) bool { return c.ObjectKind == "JobExecution" })
+	d.Changes = slices.DeleteFunc(d.Changes, func(c auditlog.Entry) bool { return c.ObjectKind == "JobExecution" })
 	d.Changes = d.Changes[:min(len(d.Changes), 5)]
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -165,7 +167,7 @@ type scheduleData struct {
 	Skips      []timetable.Skip
 	Backfills  []timetable.Backfill
 	Parameters script
-	Changes    []controldb.AuditEntry
+	Changes    []auditlog.Entry
 	RunsHref   string
 	clock
 	zone *time.Location
@@ -328,7 +330,7 @@ func prettyJSON(text string) string {
 	if !json.Valid([]byte(text)) {
 		return text
 	}
-	return pretty(controldb.JobStep{CommandType: "JSON", Command: text})
+	return pretty(catalog.JobStep{CommandType: "JSON", Command: text})
 }
 
 // readRule parses a stored schedule as agents do. The rule is nil if the definition is invalid, and

@@ -19,10 +19,12 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -114,14 +116,14 @@ func TestPages(t *testing.T) {
 		_, err := targetgroups.On(store).Add(ctx, young)
 		require.NoError(t, err)
 		for _, name := range []string{"empty", "third", young} {
-			_, err = store.AddJob(ctx, controldb.JobSpec{Name: name, Description: ptr("<b>evil\u202e")})
+			_, err = catalog.On(store).AddJob(ctx, model.JobSpec{Name: name, Description: ptr("<b>evil\u202e")})
 			require.NoError(t, err)
 		}
 		large := strings.Repeat("SELECT N'<b>evil' AS x;\r\n", 40_000)
-		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: new(large), TargetGroup: new(young)})
+		_, err = catalog.On(store).AddJobStep(ctx, model.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: new(large), TargetGroup: new(young)})
 		require.NoError(t, err)
 		for _, command := range []string{"SELECT 1;\nSELECT 2;", "SELECT 1;\nSELECT N'</span>';"} {
-			_, err = store.UpdateJobStep(ctx, controldb.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: ptr(command)})
+			_, err = catalog.On(store).UpdateJobStep(ctx, model.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: ptr(command)})
 			require.NoError(t, err)
 		}
 		for _, s := range []timetable.Spec{

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -19,7 +19,7 @@ import (
 
 // stepView is a step on a page.
 type stepView struct {
-	controldb.JobStep
+	catalog.JobStep
 	GroupHref string
 	// EditHref is the form of the step; empty: the viewer may not change it.
 	EditHref string
@@ -55,7 +55,7 @@ const (
 )
 
 // stepViews returns the steps of a version for a page. prefix makes ids unique.
-func stepViews(r *page.Request, steps []controldb.JobStep, prefix string) []stepView {
+func stepViews(r *page.Request, steps []catalog.JobStep, prefix string) []stepView {
 	list := make([]stepView, 0, len(steps))
 	for _, s := range steps {
 		v := stepView{JobStep: s, Options: stepOptions(s), Action: !strings.EqualFold(s.CommandType, string(action.TypeTSQL))}
@@ -72,7 +72,7 @@ func stepViews(r *page.Request, steps []controldb.JobStep, prefix string) []step
 }
 
 // language returns the language of the command of a step.
-func language(s controldb.JobStep) code.Language {
+func language(s catalog.JobStep) code.Language {
 	if strings.EqualFold(s.CommandType, string(action.TypeTSQL)) {
 		return code.TSQL
 	}
@@ -80,7 +80,7 @@ func language(s controldb.JobStep) code.Language {
 }
 
 // pretty returns the command of a step. The JSON of an action is indented.
-func pretty(s controldb.JobStep) string {
+func pretty(s catalog.JobStep) string {
 	if language(s) != code.JSON {
 		return s.Command
 	}
@@ -137,7 +137,7 @@ func seconds(n int) string {
 }
 
 // stepOptions returns the properties of a step, in the order in which pages show them.
-func stepOptions(s controldb.JobStep) []option {
+func stepOptions(s catalog.JobStep) []option {
 	var list []option
 	d := model.DefaultStep
 	add := func(name, value string, isDefault bool) {

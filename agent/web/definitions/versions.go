@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
@@ -21,7 +22,7 @@ import (
 
 // versionData is the data of the page of a version.
 type versionData struct {
-	Job      controldb.JobDetail
+	Job      catalog.JobDetail
 	Version  int
 	Current  bool
 	Steps    []stepView
@@ -31,8 +32,8 @@ type versionData struct {
 
 // jobVersion returns a job, and the version that a path names. The version of the current job is
 // its own one.
-func jobVersion(ctx context.Context, r *page.Request, text string) (controldb.JobDetail, int, error) {
-	job, err := r.Store.JobDetail(ctx, r.Value("job"))
+func jobVersion(ctx context.Context, r *page.Request, text string) (catalog.JobDetail, int, error) {
+	job, err := catalog.On(r.Store).JobDetail(ctx, r.Value("job"))
 	if err != nil {
 		return job, 0, err
 	}
@@ -50,7 +51,7 @@ func showVersion(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := r.Store.JobSteps(ctx, job.Name, &version)
+	steps, err := catalog.On(r.Store).JobSteps(ctx, job.Name, &version)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ ORDER BY step_id;`, job.Name, version)),
 }
 
 // sendScript sends the command of a step as a file.
-func sendScript(w http.ResponseWriter, s controldb.JobStep) {
+func sendScript(w http.ResponseWriter, s catalog.JobStep) {
 	kind := ".sql"
 	if language(s) == code.JSON {
 		kind = ".json"
@@ -93,12 +94,12 @@ func sendScript(w http.ResponseWriter, s controldb.JobStep) {
 
 // diffData is the data of the page that compares two versions.
 type diffData struct {
-	Job                   controldb.JobDetail
+	Job                   catalog.JobDetail
 	From, To              int
 	Split, All            bool
 	Steps                 []stepDiff
 	Unchanged             int
-	Versions              []controldb.JobVersion
+	Versions              []catalog.JobVersion
 	Swap, Unified, Beside string
 	// AsFile is the path of the differences as files have them, and File says that they are shown:
 	// their lines, or a note.
@@ -151,7 +152,7 @@ const maxDiff = 512 << 10
 func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 	job, to, err := jobVersion(ctx, r, cmp.Or(r.Query("to"), "999999999"))
 	if r.Query("to") == "" {
-		job, err = r.Store.JobDetail(ctx, r.Value("job"))
+		job, err = catalog.On(r.Store).JobDetail(ctx, r.Value("job"))
 		to = job.Version
 	}
 	if err != nil {
@@ -161,16 +162,16 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := r.Store.JobSteps(ctx, job.Name, &from)
+	before, err := catalog.On(r.Store).JobSteps(ctx, job.Name, &from)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.Store.JobSteps(ctx, job.Name, &to)
+	after, err := catalog.On(r.Store).JobSteps(ctx, job.Name, &to)
 	if err != nil {
 		return nil, err
 	}
 	data := diffData{Job: job, From: from, To: to, Split: r.Query("view") == "split", All: r.Query("all") != ""}
-	if data.Versions, err = r.Store.LatestJobVersions(ctx, job.Name, controldb.Page[int]{Top: 200}); err != nil {
+	if data.Versions, err = catalog.On(r.Store).LatestJobVersions(ctx, job.Name, controldb.Page[int]{Top: 200}); err != nil {
 		return nil, err
 	}
 	for _, d := range diffSteps(before, after, data.Split) {
@@ -207,9 +208,9 @@ ORDER BY step_id, job_version;`, job.Name, from, to)},
 }
 
 // diffFiles compares the steps of two versions as files have them. Only steps have versions.
-func diffFiles(job string, before, after []controldb.JobStep) ([]page.DiffLine, string, error) {
+func diffFiles(job string, before, after []catalog.JobStep) ([]page.DiffLine, string, error) {
 	texts := [2]string{}
-	for i, list := range [][]controldb.JobStep{before, after} {
+	for i, list := range [][]catalog.JobStep{before, after} {
 		o := &manifest.Job{Name: job}
 		for _, s := range list {
 			step, err := definition.NewStep(s)
@@ -227,10 +228,10 @@ func diffFiles(job string, before, after []controldb.JobStep) ([]page.DiffLine, 
 
 // diffSteps compares the steps of two versions. Steps of the same name are the same step; of the
 // others, those with the same number.
-func diffSteps(before, after []controldb.JobStep, split bool) []stepDiff {
+func diffSteps(before, after []catalog.JobStep, split bool) []stepDiff {
 	partner := map[int]int{} // of after: the index in before
 	taken := map[int]bool{}
-	match := func(same func(a, b controldb.JobStep) bool) {
+	match := func(same func(a, b catalog.JobStep) bool) {
 		for i, b := range after {
 			if _, found := partner[i]; found {
 				continue
@@ -243,27 +244,27 @@ func diffSteps(before, after []controldb.JobStep, split bool) []stepDiff {
 			}
 		}
 	}
-	match(func(a, b controldb.JobStep) bool { return a.StepName == b.StepName })
-	match(func(a, b controldb.JobStep) bool { return a.StepID == b.StepID })
+	match(func(a, b catalog.JobStep) bool { return a.StepName == b.StepName })
+	match(func(a, b catalog.JobStep) bool { return a.StepID == b.StepID })
 	var list []stepDiff
 	for i, b := range after {
 		j, found := partner[i]
 		if !found {
-			list = append(list, newStepDiff(controldb.JobStep{}, b, "Added", split))
+			list = append(list, newStepDiff(catalog.JobStep{}, b, "Added", split))
 			continue
 		}
 		list = append(list, newStepDiff(before[j], b, "Changed", split))
 	}
 	for j, a := range before {
 		if !taken[j] {
-			list = append(list, newStepDiff(a, controldb.JobStep{}, "Removed", split))
+			list = append(list, newStepDiff(a, catalog.JobStep{}, "Removed", split))
 		}
 	}
 	return list
 }
 
 // newStepDiff compares a step of two versions.
-func newStepDiff(a, b controldb.JobStep, change string, split bool) stepDiff {
+func newStepDiff(a, b catalog.JobStep, change string, split bool) stepDiff {
 	d := stepDiff{ID: b.StepID, Name: b.StepName, Change: change}
 	if change == "Removed" {
 		d.ID, d.Name = a.StepID, a.StepName
@@ -285,8 +286,8 @@ func newStepDiff(a, b controldb.JobStep, change string, split bool) stepDiff {
 }
 
 // diffOptions compares the options of a step.
-func diffOptions(a, b controldb.JobStep, change string) []optionDiff {
-	values := func(s controldb.JobStep, absent string) (map[string]string, []string) {
+func diffOptions(a, b catalog.JobStep, change string) []optionDiff {
+	values := func(s catalog.JobStep, absent string) (map[string]string, []string) {
 		m, names := map[string]string{}, []string{}
 		if change == absent {
 			return m, names
@@ -311,11 +312,11 @@ func diffOptions(a, b controldb.JobStep, change string) []optionDiff {
 }
 
 // diffScripts compares the commands of a step.
-func (d *stepDiff) diffScripts(a, b controldb.JobStep, split bool) {
+func (d *stepDiff) diffScripts(a, b catalog.JobStep, split bool) {
 	if a.Command == b.Command {
 		return
 	}
-	clean := func(s controldb.JobStep) string {
+	clean := func(s catalog.JobStep) string {
 		return strings.ReplaceAll(strings.ReplaceAll(pretty(s), "\r\n", "\n"), "\r", "\n")
 	}
 	before, after := clean(a), clean(b)

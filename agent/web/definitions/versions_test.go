@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // step returns a step with a script.
-func step(id int, name, command string) controldb.JobStep {
-	return controldb.JobStep{StepID: id, StepName: name, CommandType: "TSql", Command: command, StepSettings: model.DefaultStep}
+func step(id int, name, command string) catalog.JobStep {
+	return catalog.JobStep{StepID: id, StepName: name, CommandType: "TSql", Command: command, StepSettings: model.DefaultStep}
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
@@ -87,8 +87,8 @@ func TestDiffSteps(t *testing.T) {
 	changed.Timeout, changed.RetryAttempts = 60, 3
 	long := strings.Repeat("x;\n", 50)
 	list := diffSteps(
-		[]controldb.JobStep{step(1, "a", "SELECT 1;"), step(2, "b", "SELECT 2;"), step(3, "c", "SELECT 3;"), step(4, "e", long), step(5, "gone", "")},
-		[]controldb.JobStep{step(1, "a", "SELECT 1;"), changed, step(3, "d", "SELECT 3;"), step(4, "e", "y;\n"+long+"z;"), step(6, "new", "SELECT 6;")}, false)
+		[]catalog.JobStep{step(1, "a", "SELECT 1;"), step(2, "b", "SELECT 2;"), step(3, "c", "SELECT 3;"), step(4, "e", long), step(5, "gone", "")},
+		[]catalog.JobStep{step(1, "a", "SELECT 1;"), changed, step(3, "d", "SELECT 3;"), step(4, "e", "y;\n"+long+"z;"), step(6, "new", "SELECT 6;")}, false)
 	var got []string
 	for _, d := range list {
 		got = append(got, fmt.Sprintf("%d %s>%s %s %d %d/%d", d.ID, d.Before, d.Name, d.Change, len(d.Options), d.Added, d.Removed))

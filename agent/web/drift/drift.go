@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -102,7 +102,7 @@ func show(ctx context.Context, r *page.Request) (*page.View, error) {
 		}),
 	}
 	if name := r.Value("job"); name != "" {
-		job, err := r.Store.JobDetail(ctx, name)
+		job, err := catalog.On(r.Store).JobDetail(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -123,8 +123,8 @@ func show(ctx context.Context, r *page.Request) (*page.View, error) {
 }
 
 // addSteps adds the steps of the job that compare schemas.
-func (d *data) addSteps(ctx context.Context, r *page.Request, job controldb.JobDetail) error {
-	steps, err := r.Store.JobSteps(ctx, job.Name, &job.Version)
+func (d *data) addSteps(ctx context.Context, r *page.Request, job catalog.JobDetail) error {
+	steps, err := catalog.On(r.Store).JobSteps(ctx, job.Name, &job.Version)
 	for _, s := range steps {
 		if !strings.EqualFold(s.CommandType, string(action.TypeDrift)) {
 			continue

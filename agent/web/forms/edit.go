@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/controldb/message"
@@ -222,7 +223,7 @@ func (s *subject) changed(ctx context.Context, typed manifest.Values) error {
 
 // who says from the audit log who has changed it last.
 func (s *subject) who(ctx context.Context) (string, error) {
-	f := controldb.AuditFilter{JobName: s.job, ObjectKind: auditKinds[s.kind], Limit: 50}
+	f := auditlog.Filter{JobName: s.job, ObjectKind: auditKinds[s.kind], Limit: 50}
 	switch s.part {
 	case "steps":
 		f.ObjectKind = "JobStep"
@@ -234,7 +235,7 @@ func (s *subject) who(ctx context.Context) (string, error) {
 	if s.job == "" {
 		f.ObjectName = s.name
 	}
-	entries, err := s.r.Store.AuditLog(ctx, f)
+	entries, err := auditlog.On(s.r.Store).Read(ctx, f)
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ type viewer struct {
 	pending [][]byte
 	size    int  // of pending
 	fresh   bool // has no snapshot; only a snapshot is of use
-	told    bool // knows that there is no news
+	told    bool // has got the notice that nothing can be read
 	asked   bool // a fresh viewer has asked for its snapshot
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
 
@@ -34,8 +35,8 @@ type agentsData struct {
 	O summary.Overview
 	// Operator says that the viewer may see the agents; the lists are empty otherwise.
 	Operator bool
-	List     []controldb.AgentStatus
-	Tasks    []controldb.AgentTask
+	List     []fleet.Agent
+	Tasks    []fleet.Task
 	// Holders are the sessions that hold the lock of passes while executions do not advance.
 	Holders []controldb.LockHolder
 
@@ -85,10 +86,10 @@ func readAgents(ctx context.Context, store *controldb.Store) (*agentsData, error
 		return nil, err
 	}
 	d.Operator = true
-	if d.List, err = store.RecentAgents(ctx, maxAgents+1); err != nil {
+	if d.List, err = fleet.On(store).Recent(ctx, maxAgents+1); err != nil {
 		return nil, err
 	}
-	if d.Tasks, err = store.AgentTasks(ctx, maxTasks+1); err != nil {
+	if d.Tasks, err = fleet.On(store).Tasks(ctx, maxTasks+1); err != nil {
 		return nil, err
 	}
 	if !d.O.AdvanceSkippedSince.IsZero() {
@@ -108,10 +109,10 @@ func open[T any](read func(context.Context, *controldb.Store) (T, error), blocks
 }
 
 // Shown are the agents that the page lists.
-func (d *agentsData) Shown() []controldb.AgentStatus { return d.List[:min(len(d.List), maxAgents)] }
+func (d *agentsData) Shown() []fleet.Agent { return d.List[:min(len(d.List), maxAgents)] }
 
 // ShownTasks are the tasks that the page lists.
-func (d *agentsData) ShownTasks() []controldb.AgentTask { return d.Tasks[:min(len(d.Tasks), maxTasks)] }
+func (d *agentsData) ShownTasks() []fleet.Task { return d.Tasks[:min(len(d.Tasks), maxTasks)] }
 
 // More reports whether there are more agents than the page lists, and MoreTasks the same of tasks.
 func (d *agentsData) More() bool { return len(d.List) > maxAgents }
@@ -120,7 +121,7 @@ func (d *agentsData) More() bool { return len(d.List) > maxAgents }
 func (d *agentsData) MoreTasks() bool { return len(d.Tasks) > maxTasks }
 
 // Types lists the types of commands that an agent runs, without upkeep, which every agent does.
-func (d *agentsData) Types(a controldb.AgentStatus) []string {
+func (d *agentsData) Types(a fleet.Agent) []string {
 	var list []string
 	for t := range strings.SplitSeq(a.CommandTypes, ",") {
 		if t = strings.TrimSpace(t); t != "" && t != "Upkeep" {
@@ -132,18 +133,18 @@ func (d *agentsData) Types(a controldb.AgentStatus) []string {
 
 // Engines says that live agents compute schedules differently; empty if they do not.
 func (d *agentsData) Engines() string {
-	found, _ := controldb.EngineNotice(d.List)
+	found, _ := fleet.EngineNotice(d.List)
 	return found
 }
 
 // EngineAdvice says what different engines mean, and what to do.
 func (d *agentsData) EngineAdvice() string {
-	_, advice := controldb.EngineNotice(d.List)
-	return "So " + controldb.EngineEffect + ". " + advice
+	_, advice := fleet.EngineNotice(d.List)
+	return "So " + fleet.EngineEffect + ". " + advice
 }
 
 // Until is until when a term that is over lasted.
-func (d *agentsData) Until(a controldb.AgentStatus) time.Time {
+func (d *agentsData) Until(a fleet.Agent) time.Time {
 	if !a.EndedAt.IsZero() && a.EndedAt.Before(a.ExpiresAt) {
 		return a.EndedAt
 	}
@@ -151,7 +152,7 @@ func (d *agentsData) Until(a controldb.AgentStatus) time.Time {
 }
 
 // EndOf says how a term ended.
-func (d *agentsData) EndOf(a controldb.AgentStatus) string {
+func (d *agentsData) EndOf(a fleet.Agent) string {
 	if a.EndReason == "" {
 		return "Expired"
 	}
@@ -167,6 +168,6 @@ func (d *agentsData) Operation(kind string) string {
 }
 
 // OldProtocol reports whether an agent is of an earlier protocol than this program.
-func (d *agentsData) OldProtocol(a controldb.AgentStatus) bool {
+func (d *agentsData) OldProtocol(a fleet.Agent) bool {
 	return a.Protocol < controldb.AgentProtocol
 }

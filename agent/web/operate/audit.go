@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/caller"
 )
 
@@ -53,7 +53,7 @@ type auditData struct {
 
 // auditEntry is an entry with its changes.
 type auditEntry struct {
-	controldb.AuditEntry
+	auditlog.Entry
 	Changes []change
 	// Href is the page of the object, below the base; empty: it has none.
 	Href string
@@ -108,14 +108,14 @@ func auditPage(ctx context.Context, r *page.Request) (*page.View, error) {
 }
 
 // read reads the entries.
-func (d *auditData) read(ctx context.Context, r *page.Request, f controldb.AuditFilter) error {
+func (d *auditData) read(ctx context.Context, r *page.Request, f auditlog.Filter) error {
 	// The index on jobs finds the entries of one; without a filter all entries match.
-	bounded := f.JobName == "" && f != (controldb.AuditFilter{Behind: f.Behind})
+	bounded := f.JobName == "" && f != (auditlog.Filter{Behind: f.Behind})
 	f.Limit = auditRows + 1
 	if bounded {
 		from := f.Behind
 		if from == 0 {
-			last, err := r.Store.AuditLog(ctx, controldb.AuditFilter{Limit: 1})
+			last, err := auditlog.On(r.Store).Read(ctx, auditlog.Filter{Limit: 1})
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (d *auditData) read(ctx context.Context, r *page.Request, f controldb.Audit
 		}
 		f.Back = max(from-auditBack-1, 0)
 	}
-	list, err := r.Store.AuditLog(ctx, f)
+	list, err := auditlog.On(r.Store).Read(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (d *auditData) read(ctx context.Context, r *page.Request, f controldb.Audit
 		d.Older, d.Searched = d.href(f.Back+1), true
 	}
 	for _, e := range list {
-		d.Entries = append(d.Entries, auditEntry{AuditEntry: e, Changes: changes(e.Before, e.After), Href: objectPath(r, e)})
+		d.Entries = append(d.Entries, auditEntry{Entry: e, Changes: changes(e.Before, e.After), Href: objectPath(r, e)})
 	}
 	return nil
 }
@@ -158,9 +158,9 @@ func (d *auditData) Further() bool {
 }
 
 // auditFilter reads the filter of the query.
-func auditFilter(q url.Values) (f controldb.AuditFilter, problems []string) {
+func auditFilter(q url.Values) (f auditlog.Filter, problems []string) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	f = controldb.AuditFilter{
+	f = auditlog.Filter{
 		Caller: get("caller"), JobName: get("job"), Action: strings.TrimPrefix(get("action"), "jobs."), Door: get("door"),
 		ObjectKind: get("kind"), ObjectName: get("object"),
 	}
@@ -194,7 +194,7 @@ func auditFilter(q url.Values) (f controldb.AuditFilter, problems []string) {
 }
 
 // auditCommand returns the arguments of the command line for a filter, as far as it has flags.
-func auditCommand(f controldb.AuditFilter) []string {
+func auditCommand(f auditlog.Filter) []string {
 	args := []string{"audit", "list"}
 	add := func(flag, value string) {
 		if value != "" {
@@ -217,7 +217,7 @@ func auditCommand(f controldb.AuditFilter) []string {
 }
 
 // auditQuery returns a SELECT for a filter.
-func auditQuery(f controldb.AuditFilter) string {
+func auditQuery(f auditlog.Filter) string {
 	var where []string
 	add := func(condition string, value any, set bool) {
 		if set {
@@ -241,7 +241,7 @@ func auditQuery(f controldb.AuditFilter) string {
 }
 
 // objectPath returns the page of the object of an entry; empty: it has none.
-func objectPath(r *page.Request, e controldb.AuditEntry) string {
+func objectPath(r *page.Request, e auditlog.Entry) string {
 	switch e.ObjectKind {
 	case "JobExecution":
 		if id, err := uuid.Parse(e.ObjectID); err == nil {
@@ -261,8 +261,8 @@ func objectPath(r *page.Request, e controldb.AuditEntry) string {
 	return ""
 }
 
-// changes compares two JSON objects member by member, in the order of names. What is no object is
-// shown whole.
+// changes compares two JSON objects member by member, in the order of names. A value that is not an
+// object is shown whole.
 func changes(before, after json.RawMessage) []change {
 	was, is := members(before), members(after)
 	names := map[string]bool{}

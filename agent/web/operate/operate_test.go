@@ -13,6 +13,9 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/auditlog"
+	"github.com/jobagent/jobagent/controldb/fleet"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/pagetest"
@@ -59,13 +62,13 @@ func TestAgentsPage(t *testing.T) {
 
 	d.Operator, d.O.LiveAgents, d.O.AdvanceSkippedSince = true, 2, now.Add(-time.Minute)
 	d.Holders = []controldb.LockHolder{{SessionID: 61, Login: hostile, Program: hostile, Host: hostile}}
-	d.List = []controldb.AgentStatus{
+	d.List = []fleet.Agent{
 		{Host: hostile, Version: hostile, Live: true, MaxConcurrentTargets: 4, Tasks: 3, CommandTypes: "Upkeep,TSql, Http", RecentTerms: 7, Protocol: 1, Engine: hostile, ZoneData: hostile},
 		{Host: "other", Live: true, MaxConcurrentTargets: 100, Tasks: 107, Engine: "jobs/schedule 2, zones 1"},
 		{Host: "gone", EndedAt: now.Add(-time.Hour), ExpiresAt: now.Add(-time.Minute)},
 		{Host: "killed", EndReason: "Replaced", ExpiresAt: now.Add(-2 * time.Hour)},
 	}
-	d.Tasks = []controldb.AgentTask{{Kind: "Run", JobName: hostile, StepName: hostile, Server: hostile, Database: hostile, Host: hostile, Attempt: 2, ClaimedAt: now}}
+	d.Tasks = []fleet.Task{{Kind: "Run", JobName: hostile, StepName: hostile, Server: hostile, Database: hostile, Host: hostile, Attempt: 2, ClaimedAt: now}}
 	d.JobAgent = account.JobAgent{State: account.AgentDisabled, Name: hostile, Reason: hostile, Disabler: hostile, Capacity: 9}
 	d.Operations = []account.Operation{{Kind: account.OperationDrop, Agent: hostile, ErrorMessage: hostile, Status: "InProgress", ActiveRuns: 3, StartTime: now}}
 	html = render(t, "agents.html", d)
@@ -77,7 +80,7 @@ func TestAgentsPage(t *testing.T) {
 }
 
 func TestLongListsAreCut(t *testing.T) {
-	d := &agentsData{List: make([]controldb.AgentStatus, maxAgents+1), Tasks: make([]controldb.AgentTask, maxTasks+1)}
+	d := &agentsData{List: make([]fleet.Agent, maxAgents+1), Tasks: make([]fleet.Task, maxTasks+1)}
 	require.True(t, d.More() && d.MoreTasks())
 	require.Len(t, d.Shown(), maxAgents)
 	require.Contains(t, render(t, "agents-list", d), "Only the latest")
@@ -89,7 +92,7 @@ func TestLongListsAreCut(t *testing.T) {
 func TestLimitsPage(t *testing.T) {
 	id := 1
 	d := &limitsData{Cut: true, Steps: []summary.LimitedJob{{Description: hostile, JobName: hostile, Max: 2, Used: 2, Full: true, Waiting: 5}}}
-	for _, l := range []controldb.Limit{
+	for _, l := range []settings.Limit{
 		{Limit: model.Limit{Scope: model.LimitJob, Name: hostile, Max: 3}, Running: 3}, {Limit: model.Limit{Scope: model.LimitServer, Name: "*", Max: 10}, Running: 30},
 		{Limit: model.Limit{Scope: model.LimitElasticPool, Name: "p", Server: "s", Max: 1}}, {Limit: model.Limit{Scope: model.LimitAgent, Name: "*", Max: 100}, Running: 5},
 	} {
@@ -133,7 +136,7 @@ func TestAuditFilter(t *testing.T) {
 		"since": {"2026-11-23 08:30"}, "until": {"2026-11-24"}, "request": {"6F9619FF-8B86-D011-B42D-00C04FC964FF"}, "behind": {"7"},
 	})
 	require.Empty(t, problems)
-	require.Equal(t, controldb.AuditFilter{
+	require.Equal(t, auditlog.Filter{
 		Caller: "ada@example.com", JobName: "nightly", Action: "sp_update_job", Door: "CLI", ObjectKind: "Job", ObjectName: "x",
 		Since: time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC), Until: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC),
 		Correlation: uuid.MustParse("6f9619ff-8b86-d011-b42d-00c04fc964ff"), Behind: 7,
@@ -162,27 +165,27 @@ ORDER BY entry_id DESC;`, auditQuery(f))
 
 func TestAuditPage(t *testing.T) {
 	long := strings.Repeat("é", 8000)
-	entry := controldb.AuditEntry{
+	entry := auditlog.Entry{
 		ID: 7, Time: now, Door: "REST", Caller: hostile, OriginalLogin: hostile, Host: hostile, Program: hostile, Address: "10.0.0.1", Action: "sp_update_job",
 		ObjectKind: "Job", ObjectName: hostile, ObjectID: uuid.NewString(), JobName: hostile, CorrelationID: uuid.New(),
 	}
 	d := &auditData{clock: clock{Now: now, ages: true}, Filter: url.Values{"object": {hostile}, "kind": {"Job"}, "since": {`"><script>`}}, Kinds: auditKinds, Doors: auditDoors,
 		Problems: []string{"invalid beginning " + hostile}, Older: "?behind=7", Searched: true}
 	old, recent := hostile, long
-	d.Entries = []auditEntry{{AuditEntry: entry, Changes: []change{{Name: hostile, Before: &old, After: &recent}, {Name: "gone", Before: &old}}}}
+	d.Entries = []auditEntry{{Entry: entry, Changes: []change{{Name: hostile, Before: &old, After: &recent}, {Name: "gone", Before: &old}}}}
 	html := render(t, "audit.html", d)
 	require.False(t, strings.Contains(html, "<script"), "a field closes its attribute")
 	for _, want := range []string{"show all", "(removed)", "Search older entries", "<option selected>Job</option>", `<details class="further" open>`} {
 		require.True(t, strings.Contains(html, want), "%q is not in the page", want)
 	}
-	require.Equal(t, "6f9619ff", auditEntry{AuditEntry: controldb.AuditEntry{ObjectID: "6F9619FF-8B86-D011-B42D-00C04FC964FF"}}.Label())
+	require.Equal(t, "6f9619ff", auditEntry{Entry: auditlog.Entry{ObjectID: "6F9619FF-8B86-D011-B42D-00C04FC964FF"}}.Label())
 	require.Contains(t, render(t, "audit.html", &auditData{Filter: url.Values{}}), "There are no such entries.")
 }
 
 func TestObjectPath(t *testing.T) {
 	r := pagetest.Request()
 	id := uuid.New()
-	for want, e := range map[string]controldb.AuditEntry{
+	for want, e := range map[string]auditlog.Entry{
 		"/ui/main/runs/" + id.String(): {ObjectKind: "JobExecution", ObjectID: strings.ToUpper(id.String())},
 		"/ui/main/groups/a%2Fb":        {ObjectKind: "TargetGroup", ObjectName: "a/b"},
 		"/ui/main/schedules/j/s":       {ObjectKind: "Schedule", ObjectName: "s", JobName: "j"},

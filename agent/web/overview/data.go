@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -24,8 +24,8 @@ type data struct {
 	Alerts   []alerting.Alert // one more than is shown, if there are more
 	Failures *failures
 	Strips   *strips
-	Agents   []controldb.AgentStatus // nil for readers, and in live updates
-	words    map[int64]string        // of due schedules, by id
+	Agents   []fleet.Agent    // nil for readers, and in live updates
+	words    map[int64]string // of due schedules, by id
 	// ages is true where times are written as ages by the server: not in live updates, because they
 	// would change with each read. The base script writes them there.
 	ages bool

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/account"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv/pagetest"
@@ -92,7 +92,7 @@ func TestHostileNames(t *testing.T) {
 			Backfill: []summary.BackfillProgress{{JobName: hostile, RequestedBy: hostile}},
 		},
 		Alerts: []alerting.Alert{{Title: hostile, Severity: "Critical", AcknowledgedBy: hostile, State: alerting.AlertAcknowledged}},
-		Agents: []controldb.AgentStatus{{Host: hostile, Version: hostile, Live: true}, {Host: hostile, EndReason: "Replaced"}},
+		Agents: []fleet.Agent{{Host: hostile, Version: hostile, Live: true}, {Host: hostile, EndReason: "Replaced"}},
 	}
 	d.Failures = groupFailures(summary.Failures{Errors: []summary.FailureGroup{
 		{JobName: hostile, StepName: hostile, Message: hostile, Server: hostile, Database: hostile, Lifecycle: jobs.Failed, Last: now},

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/controldb/timetable"
 )
@@ -67,7 +68,7 @@ func handle(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	d.ages = true
 	if r.May(rest.RoleOperator) { // names and activity of agents are not for readers
-		if d.Agents, err = r.Store.Agents(ctx); err != nil {
+		if d.Agents, err = fleet.On(r.Store).List(ctx); err != nil {
 			return nil, err
 		}
 		d.Agents = liveFirst(d.Agents)
@@ -86,8 +87,8 @@ func handle(ctx context.Context, r *page.Request) (*page.View, error) {
 
 // liveFirst returns the live agents, and as many others that had a term lately that there are five
 // at most.
-func liveFirst(list []controldb.AgentStatus) []controldb.AgentStatus {
-	var alive, gone []controldb.AgentStatus
+func liveFirst(list []fleet.Agent) []fleet.Agent {
+	var alive, gone []fleet.Agent
 	for _, a := range list {
 		if a.Live {
 			alive = append(alive, a)

@@ -27,7 +27,10 @@ import (
 	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -162,12 +165,12 @@ func (f *fixture) addJob(t testing.TB, name string, steps, retries int) {
 		_, err = targetgroups.On(f.store).AddMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
 		require.NoError(t, err)
 	}
-	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(f.store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	second := 1
 	for i := range steps {
 		step := fmt.Sprintf("step %d", i+1)
-		_, err := f.store.AddJobStep(t.Context(), controldb.StepSpec{
+		_, err := catalog.On(f.store).AddJobStep(t.Context(), model.StepSpec{
 			JobName: name, StepName: &step, Command: new("SELECT 1"), TargetGroup: new("g"), RetryAttempts: &retries, InitialRetryInterval: &second,
 		})
 		require.NoError(t, err)
@@ -177,7 +180,7 @@ func (f *fixture) addJob(t testing.TB, name string, steps, retries int) {
 // startRun starts a run of a job.
 func (f *fixture) startRun(t testing.TB, job string) uuid.UUID {
 	t.Helper()
-	id, err := f.store.StartJob(t.Context(), job, uuid.Nil)
+	id, err := executions.On(f.store).StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
 	return id
 }

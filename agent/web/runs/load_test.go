@@ -153,7 +153,7 @@ func TestLoad(t *testing.T) {
 		<-ended
 		cancel()
 		wait()
-		require.NoError(t, f.store.StopJob(t.Context(), run))
+		require.NoError(t, executions.On(f.store).Stop(t.Context(), run))
 		f.complete(t, len(f.held), succeeded)
 		for range 5 {
 			f.pass(t, 0, nil)

@@ -170,7 +170,7 @@ func TestFollow(t *testing.T) {
 		f.complete(t, 100, succeeded)
 	}
 	check(late, "a later viewer")
-	require.NoError(t, f.store.StopJob(t.Context(), run))
+	require.NoError(t, executions.On(f.store).Stop(t.Context(), run))
 	f.complete(t, len(f.held), func(int, controldb.Task) controldb.Outcome { return controldb.Outcome{Outcome: targets.Canceled} })
 	for range 3 {
 		f.pass(t, 0, nil)
@@ -269,12 +269,12 @@ func TestPage(t *testing.T) {
 		require.Fail(t, "the stream ended without "+text)
 	}
 	until("event: state")
-	require.NoError(t, f.store.StopJob(t.Context(), run))
+	require.NoError(t, executions.On(f.store).Stop(t.Context(), run))
 	f.complete(t, len(f.held), succeeded)
 	for range 3 {
 		f.pass(t, 0, nil)
 	}
-	require.NoError(t, f.store.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: job}))
+	require.NoError(t, executions.On(f.store).Purge(t.Context(), executions.PurgeRequest{JobName: job}))
 	until("event: gone")
 	status, _ = f.get(t, c, path)
 	require.Equal(t, http.StatusNotFound, status)

@@ -25,7 +25,7 @@ const (
 )
 
 // ErrNoIssuer means that there is no issuer of this name at which people can sign in.
-var ErrNoIssuer = errors.New("there is no such issuer")
+var ErrNoIssuer = errors.New("the issuer does not exist")
 
 // attempt is what the cookie holds while a person signs in at an issuer. Without the cookie, the
 // issuer's answer is worth nothing, so nobody can sign in somebody else's browser.

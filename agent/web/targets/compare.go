@@ -96,7 +96,7 @@ WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`
 }
 
 // chooseOther reads the run to compare with: the one that was asked for, the origin of a rerun, or
-// the latest earlier run of the job that is no rerun.
+// the latest earlier run of the job that is not a rerun.
 func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
 	earlier, err := executions.On(r.Store).List(ctx, executions.Query{JobName: d.Run.JobName, Origins: true},
 		controldb.Page[executions.Key]{After: new(d.Run.Key()), Top: earlierRead})

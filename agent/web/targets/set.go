@@ -75,7 +75,8 @@ func readHead(ctx context.Context, store *controldb.Store, id uuid.UUID, parts .
 	return head{Run: run}, err
 }
 
-// identifier reads an id of a path or a query. An id that is none is the id of nothing.
+// identifier reads an id of a path or a query; what names it in the error. An invalid id is a 404,
+// because nothing has it.
 func identifier(text, what string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(uuid.Nil.String()) {

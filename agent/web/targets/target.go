@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
@@ -57,7 +58,7 @@ type targetPage struct {
 	head
 	Target   executions.RunTarget
 	Steps    []executions.RunTarget // of the run on this target
-	Step     controldb.JobStep
+	Step     catalog.JobStep
 	Attempts []attemptRow
 	Older    bool // there are attempts before those
 	// Shown is the attempt whose messages are shown; nil without attempts.
@@ -171,7 +172,7 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 	if d.Target, err = chooseStep(d.Steps, k.step); err != nil {
 		return nil, err
 	}
-	if d.Step, err = store.JobStep(ctx, h.Run.JobName, &h.Run.JobVersion, d.Target.StepName); err != nil {
+	if d.Step, err = catalog.On(store).JobStep(ctx, h.Run.JobName, &h.Run.JobVersion, d.Target.StepName); err != nil {
 		return nil, err
 	}
 	if err := d.readAttempts(ctx, store); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -49,7 +49,7 @@ func aTarget() *targetPage {
 			ID: run, StepID: 1, StepName: hostile, TargetID: uuid.New(), TargetType: "SqlDatabase", Server: hostile, Database: hostile, Lifecycle: jobs.Failed,
 			CreateTime: now.Add(-2 * time.Minute), StartTime: now.Add(-time.Minute), EndTime: now, Attempts: 2, LastMessage: hostile, ErrorNumber: &number, Pool: hostile,
 		},
-		Step:       controldb.JobStep{StepName: hostile, CommandType: "TSql", Command: "SELECT 1\n" + hostile + "\n$(secret.x)", Credential: hostile, TargetGroup: hostile},
+		Step:       catalog.JobStep{StepName: hostile, CommandType: "TSql", Command: "SELECT 1\n" + hostile + "\n$(secret.x)", Credential: hostile, TargetGroup: hostile},
 		Parameters: `{"a": "` + hostile + `"}`,
 		Peers:      &executions.StepPeers{Total: 100, Failed: 1, Alike: 1},
 		Results: []executions.TargetResult{

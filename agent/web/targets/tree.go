@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -40,7 +41,7 @@ type treePage struct {
 
 // treeStep is a step of the version of the run.
 type treeStep struct {
-	controldb.JobStep
+	catalog.JobStep
 	// Run is the step in the run; nil if its turn has not come.
 	Run    *executions.RunStep
 	Groups []treeGroup
@@ -135,7 +136,7 @@ func readTree(ctx context.Context, store *controldb.Store, run uuid.UUID) (*tree
 // readSteps reads the steps with the first targets of each state.
 func (d *treePage) readSteps(ctx context.Context, store *controldb.Store) error {
 	version := d.Run.JobVersion
-	steps, err := store.JobSteps(ctx, d.Run.JobName, &version)
+	steps, err := catalog.On(store).JobSteps(ctx, d.Run.JobName, &version)
 	if err != nil {
 		return err
 	}

@@ -135,8 +135,14 @@ func TestValidate(t *testing.T) {
 			},
 			next: "00:10",
 		},
-		// D-P7: instants before the activation are dropped. SAP's repeatInterval runs at once
-		//.
+		"TheJobsOwnSwitchedOnLater": {
+			change: func(d *Definition) {
+				d.Kind, d.Job = "elastic", &schedule.Elastic{Interval: schedule.Minutes, Count: 15, Start: clock(t, "00:10")}
+				d.Activated = clock(t, "11:56")
+			},
+			next: "12:10",
+		},
+		// D-P7: instants before the activation are dropped. SAP's repeatInterval runs at once.
 		"SwitchedOnLater": {
 			kind: schedule.KindCron5, spec: "30 4 * * *",
 			change: func(d *Definition) { d.Activated = clock(t, "12:00") }, next: "2026-01-02 04:30",
@@ -178,6 +184,10 @@ func TestValidate(t *testing.T) {
 			kind: schedule.KindSAP, spec: `{"repeatAt": "10.00", "count": 5}`,
 			change: func(d *Definition) { d.Executions = 5 },
 		},
+		"CountUsedUpWarns": {
+			kind: schedule.KindSAP, spec: `{"cron": "* * 1 thu 9 0 0", "count": 5}`,
+			change: func(d *Definition) { d.Executions = 5 }, warns: true,
+		},
 		// D-P5
 		"BlackoutSkips": {
 			kind: schedule.KindCron5, spec: `{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`,
@@ -197,6 +207,10 @@ func TestValidate(t *testing.T) {
 		"AgainWhenDue": {
 			kind: schedule.KindCron5, spec: "0 * * * *",
 			change: func(d *Definition) { d.Due = clock(t, "11:00") }, next: "11:00",
+		},
+		"AgainAtItsInstant": {
+			kind: schedule.KindCron5, spec: "0 * * * *",
+			change: func(d *Definition) { d.Due = clock(t, "12:00") }, next: "12:00",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,6 +302,8 @@ func TestDecide(t *testing.T) {
 		next   string
 		fire   string // if it differs from next
 		done   bool
+		// upcoming is how many instants are shown, if not 10; -1: none.
+		upcoming int
 	}{
 		"OnTime": {spec: minutely, due: "10:00", now: "10:00", runs: []string{"10:00"}, next: "10:05"},
 		"Late":   {spec: minutely, due: "10:00", now: "10:00:59", runs: []string{"10:00"}, next: "10:05"},
@@ -307,6 +323,14 @@ func TestDecide(t *testing.T) {
 		"MissedLast": {
 			spec: minutely, due: "10:00", now: "10:31:30", runs: []string{"10:30"},
 			skips: []string{"10:00 x 6"}, reason: "makes up only the last", next: "10:35",
+		},
+		// The start of the last instant, with its jitter, decides whether it is missed.
+		"MissedJittered": {
+			spec: `{"cron": "*/5 * * * *", "jitter": "2m"}`, due: "10:00", now: "10:34", runs: []string{"10:30"},
+			skips: []string{"10:00 x 6"}, reason: "only the last", next: "10:35", fire: "10:35:44.569",
+		},
+		"MissedExceptTheLastStart": {
+			spec: `{"cron": "*/5 * * * *", "jitter": "2m"}`, due: "10:00", now: "10:06:01.500", runs: []string{"10:00", "10:05"}, next: "10:10", fire: "10:10:33.125",
 		},
 		"MissedOne": {spec: minutely, due: "10:00", now: "10:04:30", runs: []string{"10:00"}, next: "10:05"},
 		"MissedNone": {
@@ -351,6 +375,9 @@ func TestDecide(t *testing.T) {
 		"SAPNeverWorked": {
 			spec: minutely, change: policy("sap-20min"), due: "11:50", now: "12:13", since: "12:13", runs: []string{"12:10"}, skips: []string{"11:50 x 4"}, reason: "only the last", next: "12:15",
 		},
+		"SAPNeverWorkedForAShortTime": {
+			spec: minutely, change: policy("sap-20min"), due: "12:00", now: "12:13", since: "12:13", runs: []string{"12:00", "12:05", "12:10"}, next: "12:15",
+		},
 		"SAPLateWithoutOutage": {
 			spec: minutely, change: policy("sap-20min"), due: "11:45", now: "12:13", worked: "01:00", since: "02:00",
 			runs: []string{"11:45", "11:50", "11:55", "12:00", "12:05", "12:10"}, next: "12:15",
@@ -363,6 +390,9 @@ func TestDecide(t *testing.T) {
 		},
 		"ManyAll": {
 			spec: "* * * * *", change: policy("all"), due: "00:00", now: "2026-01-09 12:00:30", runs: []string{"00:00", "...", "01:39"}, next: "01:40",
+		},
+		"AHundredExactly": {
+			spec: "* * * * *", change: policy("all"), due: "08:00", now: "09:40:30", runs: []string{"08:00", "...", "09:39"}, next: "09:40",
 		},
 
 		// SAP's repeatInterval: the following instants count from the start of the run (D-S15).
@@ -397,14 +427,14 @@ func TestDecide(t *testing.T) {
 		"CountLeft": {
 			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule,
 			change: func(d *Definition) { d.Executions = 1 }, due: "10:00", now: "10:00",
-			runs: []string{"10:00"}, next: "11:00",
+			runs: []string{"10:00"}, next: "11:00", upcoming: 1,
 		},
 		"CountLeftOfMissed": {
 			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule, change: func(d *Definition) { d.Executions, d.CatchUp = 1, "all" }, due: "10:00", now: "15:00:10",
-			runs: []string{"10:00", "11:00"}, next: "12:00",
+			runs: []string{"10:00", "11:00"}, next: "12:00", upcoming: -1,
 		},
 		"CountDroppedDoNotCount": {
-			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule, due: "10:00", now: "15:02", runs: []string{"15:00"}, skips: []string{"10:00 x 5"}, reason: "last", next: "16:00",
+			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule, due: "10:00", now: "15:02", runs: []string{"15:00"}, skips: []string{"10:00 x 5"}, reason: "last", next: "16:00", upcoming: 2,
 		},
 		"CountUsedUp": {
 			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule,
@@ -464,6 +494,15 @@ func TestDecide(t *testing.T) {
 			}
 			require.Equal(t, tc.fire, clockText(f.Fire))
 			require.Equal(t, tc.done, f.Next.IsZero())
+			if tc.done || tc.upcoming < 0 {
+				require.Empty(t, f.Upcoming)
+				return
+			}
+			if tc.upcoming == 0 {
+				tc.upcoming = shownInstants
+			}
+			require.Len(t, f.Upcoming, tc.upcoming)
+			require.Equal(t, f.Next, f.Upcoming[0])
 		})
 	}
 }
@@ -501,6 +540,11 @@ func TestDecideOfTheJobsOwnSchedule(t *testing.T) {
 			require.Equal(t, tc.skips, skipTexts(f.Skips))
 			require.Equal(t, tc.next, clockText(f.Next))
 			require.Equal(t, tc.next, clockText(f.Fire))
+			last := clock(t, "03:00")
+			for _, s := range f.Skips {
+				last = s.Due.Add(time.Duration(s.Count-1) * map[schedule.Interval]time.Duration{schedule.Hours: time.Hour, schedule.Minutes: time.Minute}[tc.interval])
+			}
+			require.Equal(t, last, f.Last())
 		})
 	}
 }
@@ -593,6 +637,16 @@ func TestBackfillRange(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"00:00", "09:00"}, clocks(runs))
 
+	// A schedule that ends in the range, and that of jobs.sp_add_job.
+	runs, next, err = Backfill(made(t, schedule.KindSAP, `{"repeatAt": "10.00", "endTime": "2026-01-02T10:00:00Z"}`), Calendars{}, clock(t, "00:00"), clock(t, "2026-01-09 00:00"))
+	require.NoError(t, err)
+	require.Zero(t, next)
+	require.Equal(t, []string{"10:00", "2026-01-02 10:00"}, clocks(runs))
+	own := Definition{Kind: "elastic", Job: &schedule.Elastic{Interval: schedule.Hours, Count: 5, Start: clock(t, "03:00")}}
+	runs, _, err = Backfill(own, Calendars{}, clock(t, "00:00"), clock(t, "09:00"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"03:00", "08:00"}, clocks(runs))
+
 	_, _, err = Backfill(made(t, "moon", "full"), Calendars{}, clock(t, "00:00"), clock(t, "15:00"))
 	require.ErrorIs(t, err, ErrUnknownKind)
 }
@@ -616,6 +670,7 @@ func TestValidateWarnsOfClocks(t *testing.T) {
 		"Nightly":  {`{"cron": "30 2 * * *", "overlap": "both"}`, inBerlin, []string{moved, doubled}, true, "At 02:30 every day, Europe/Berlin"},
 		"UTC":      {"30 2 * * *", nil, nil, false, "At 02:30 every day, UTC"},
 		"Counted":  {`{"cron": "30 2 * * *", "count": 3}`, inBerlin, nil, true, "At 02:30 every day, Europe/Berlin; 3 runs"},
+		"Ten":      {`{"cron": "30 2 * * *", "count": 10}`, inBerlin, nil, true, ""},
 		"Ends":     {`{"cron": "30 2 * * *", "endTime": "2026-01-04"}`, inBerlin, nil, true, ""},
 		"Finished": {`{"cron": "30 2 * * *", "count": 3}`, func(d *Definition) { d.Zone, d.Executions = "Europe/Berlin", 3 }, nil, false, ""},
 	} {
@@ -658,4 +713,18 @@ func TestAcceptedDefinitionGoesOn(t *testing.T) {
 	require.NoError(t, v.Faults)
 	require.Equal(t, d.Due, v.Next)
 	require.NotEmpty(t, v.Warnings)
+
+	// A schedule without a stored instant was accepted if it has started a run or handled an
+	// instant.
+	for _, handled := range []func(*Definition){
+		func(d *Definition) { d.Executions = 1 },
+		func(d *Definition) { d.LastDue = clock(t, "09:00") },
+	} {
+		later := d
+		later.Due = time.Time{}
+		handled(&later)
+		v, err = Validate(later, Calendars{}, clock(t, "08:00"))
+		require.NoError(t, err)
+		require.NoError(t, v.Faults)
+	}
 }

@@ -243,7 +243,7 @@ func (a *authenticator) verify(answer []byte) error {
 	case inner.IsKRBError():
 		return inner.KRBError
 	case !inner.IsAPRep():
-		return errors.New("the answer is no AP-REP")
+		return errors.New("the answer is not an AP-REP")
 	}
 	plain, err := crypto.DecryptEncPart(inner.APRep.EncPart, a.ticket.key, keyusage.AP_REP_ENCPART)
 	if err != nil {

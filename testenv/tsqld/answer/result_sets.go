@@ -25,20 +25,16 @@ func (e *refusal) Error() string { return e.err.Error() }
 // like this.
 func (d *declaredSets) Columns(cols []types.Column) error {
 	if d.sent == len(d.sets) {
-		return &refusal{mserr.New(11535, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified %d result set(s), "+
-			"and the statement tried to send more result sets than this.", len(d.sets))}
+		return &refusal{mserr.Of(11535, len(d.sets))}
 	}
 	declared := d.sets[d.sent]
 	d.sent++
 	if len(cols) != len(declared) {
-		return &refusal{mserr.New(11537, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified %d column(s) for "+
-			"result set number %d, but the statement sent %d column(s) at run time.", len(declared), d.sent, len(cols))}
+		return &refusal{mserr.Of(11537, len(declared), d.sent, len(cols))}
 	}
 	for i, c := range cols {
 		if types.CheckImplicit(c.Type, declared[i].Type) != nil {
-			return &refusal{mserr.New(11538, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified type '%s' for column "+
-				"#%d in result set #%d, and the corresponding type sent at run time was '%s'; there is no conversion between the two types.",
-				declared[i].Type, i+1, d.sent, c.Type)}
+			return &refusal{mserr.Of(11538, declared[i].Type, i+1, d.sent, c.Type)}
 		}
 	}
 	d.from = append(d.from[:0], cols...)
@@ -55,8 +51,7 @@ func (d *declaredSets) Row(vals []types.Value) error {
 		case err != nil:
 			return &refusal{err}
 		case v == nil && !c.Nullable:
-			return &refusal{mserr.New(11553, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified a non-nullable type "+
-				"for column #%d in result set #%d, and the corresponding value sent at run time was null.", i+1, d.sent)}
+			return &refusal{mserr.Of(11553, i+1, d.sent)}
 		default:
 			d.row[i] = v
 		}
@@ -79,8 +74,7 @@ func (a *Answer) Declared(sets [][]types.Column, do func() error) error {
 	err := do()
 	a.sink = d.Sink
 	if err == nil && d.sent < len(d.sets) {
-		return mserr.New(11536, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified %d result set(s), but the "+
-			"statement only sent %d result set(s) at run time.", len(d.sets), d.sent)
+		return mserr.Of(11536, len(d.sets), d.sent)
 	}
 	return err
 }

@@ -45,7 +45,7 @@ type EnvKind uint8
 
 // The kinds of changes that clients are told about (MS-TDS 2.2.7.9 ENVCHANGE).
 const (
-	EnvDatabase     EnvKind = iota + 1 // type 1: New and Old are database names
+	EnvDatabase     EnvKind = iota + 1 // type 1: New and Old are database names; also type 7
 	EnvLanguage                        // type 2
 	EnvBeginTran                       // type 8: Descriptor is the new transaction
 	EnvCommitTran                      // type 9: Descriptor is the transaction that ended
@@ -55,7 +55,9 @@ const (
 
 // EnvChange is a change of the session that clients track.
 type EnvChange struct {
-	Kind       EnvKind
-	New, Old   string // database or language
-	Descriptor uint64 // transaction descriptor, never 0 while a transaction is open
+	Kind     EnvKind
+	New, Old string // database or language
+	// NewCollation and OldCollation are those of the databases.
+	NewCollation, OldCollation types.Collation
+	Descriptor                 uint64 // transaction descriptor, never 0 while a transaction is open
 }

@@ -142,7 +142,7 @@ func bitOffset(v types.Value, t types.Type, p []byte, of types.Type, name string
 		if name == "set_bit" {
 			state = 2
 		}
-		err = mserr.New(9838, 16, "Parameter 2 in function '%s' is out of range 0 to %d.", name, width(p, of)-1).WithState(state)
+		err = mserr.Of(9838, name, width(p, of)-1).WithState(state)
 	}
 	return n, err
 }

@@ -186,7 +186,7 @@ func evalEncrypt(_ Env, ts []types.Type, _ types.Type, args []types.Value) (type
 	pad := aes.BlockSize - len(plain)%aes.BlockSize
 	plain = append(plain, bytes.Repeat([]byte{byte(pad)}, pad)...)
 	if len(cipherVersion)+aes.BlockSize+len(plain) > maxBytes {
-		return nil, mserr.New(8152, 16, "String or binary data would be truncated.").WithState(10)
+		return nil, mserr.Truncated().WithState(10)
 	}
 	vector, err := randomBytes(aes.BlockSize)
 	if err != nil {

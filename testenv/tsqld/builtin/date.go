@@ -145,8 +145,7 @@ func dateDiffResult(t types.Type, name string) resultFunc {
 			return types.Type{}, err
 		}
 		if p == partISOWeek || p == partOffset {
-			return types.Type{}, mserr.New(9806, 16, "The datepart %s is not supported by date function %s.", p.String(), name).
-				WithState(0)
+			return types.Type{}, mserr.Of(9806, p.String(), name)
 		}
 		for i, a := range args[1:] {
 			if _, err := temporalType(a, i+2, name); err != nil {

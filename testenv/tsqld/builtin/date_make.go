@@ -21,8 +21,7 @@ func scaleResult(id types.ID, i int) resultFunc {
 	return func(_ []types.Type, consts []types.Value) (types.Type, error) {
 		n, ok := constInt(consts, i)
 		if !ok || n < 0 || n > 7 {
-			return types.Type{}, mserr.New(10760, 16, "Scale argument is not valid. Valid expressions for data type %s scale argument are integer constants and integer constant expressions.",
-				types.Type{ID: id}.Name())
+			return types.Type{}, mserr.Of(10760, types.Type{ID: id}.Name())
 		}
 		return types.Type{ID: id, Scale: uint8(n)}, nil
 	}
@@ -214,7 +213,7 @@ func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Va
 		return nil, err
 	}
 	if n <= 0 || n > 1<<31-1 {
-		return nil, mserr.New(9834, 16, "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.")
+		return nil, mserr.Of(9834)
 	}
 	v, err := convertIn(env, args[2], ts[2], result)
 	if err != nil {

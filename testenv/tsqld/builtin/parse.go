@@ -27,7 +27,7 @@ func parseResult(args []types.Type, _ []types.Value) (types.Type, error) {
 		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "parse")
 	}
 	if t := args[1]; !t.IsNumber() && !t.IsTemporal() || t.ID == types.Bit {
-		return types.Type{}, mserr.New(10761, 15, "Invalid data type %s in function PARSE.", t.Name())
+		return types.Type{}, mserr.Of(10761, t.Name())
 	}
 	return args[1], nil
 }
@@ -62,7 +62,7 @@ func evalParse(isTry bool) longEval {
 		if len(args) > 2 && args[2] != nil {
 			name, _ = args[2].(string)
 		}
-		return nil, mserr.New(9819, 16, "Error converting string value '%s' into data type %s using culture '%s'.", text, result.Name(), name)
+		return nil, mserr.Of(9819, text, result.Name(), name)
 	}
 }
 

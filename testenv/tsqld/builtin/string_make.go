@@ -419,7 +419,7 @@ func evalStringEscape(_ Env, ts []types.Type, _ types.Type, args []types.Value) 
 		return nil, err
 	}
 	if !strings.EqualFold(kind, "json") {
-		return nil, mserr.New(13923, 16, "An invalid value was specified for argument 2.")
+		return nil, mserr.Of(13923)
 	}
 	return jsontext.Escape(s), nil
 }

@@ -36,6 +36,15 @@ func (d *Database) Names() Names {
 	return d.names
 }
 
+// Collation returns the database's default collation; for nil the server's.
+func (d *Database) Collation() types.Collation {
+	if d == nil {
+		return types.CI
+	}
+	c, _ := types.CollationByName(d.Options.Collation) // CI for ""
+	return c
+}
+
 // setNames derives the rule from the collation, and makes the maps of names follow it. It must be
 // called after the options have been set.
 func (d *Database) setNames() {

@@ -207,7 +207,7 @@ func (x *Executor) ignoredDuplicates() error {
 	if x.dry {
 		return nil
 	}
-	return x.host.Info(mserr.New(3604, 0, "Duplicate key was ignored.").WithState(0))
+	return x.host.Info(mserr.Of(3604))
 }
 
 // step runs one SQLite statement of a plan.

@@ -170,7 +170,7 @@ func (x *Executor) checkTargetWrite(p *plan.DML) error {
 			return err
 		}
 		if name := x.host.ReadOnly(t.table); name != "" {
-			return mserr.New(10700, 16, "The table-valued parameter \"%s\" is READONLY and cannot be modified.", name)
+			return mserr.Of(10700, name)
 		}
 		if t.id == 0 {
 			continue

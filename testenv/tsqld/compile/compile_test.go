@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/sqlprinter"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
@@ -19,7 +20,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -353,7 +353,7 @@ func (b *fixture) create(s *syntax.CreateTableStmt) {
 }
 
 // sqlText returns the text of a node.
-func sqlText(e syntax.Node) string { return printer.Print(e) }
+func sqlText(e syntax.Node) string { return sqlprinter.Print(e) }
 
 // change runs a DML statement.
 func (b *fixture) change(s syntax.Stmt) (string, error) {

@@ -141,11 +141,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 		for i := range src.Columns {
 			if base := src.Columns[i].Base; base.Formula != nil || base.Computed {
 				src.Columns[i].Expand = func() (*tree.Node, error) {
-					return nil, mserr.New(1759, 16,
-						"Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.",
-						base.Name,
-						table.Name,
-					).WithState(0)
+					return nil, mserr.Of(1759, base.Name, table.Name)
 				}
 			}
 		}

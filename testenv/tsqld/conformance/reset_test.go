@@ -9,8 +9,8 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld"
-	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
 // TestResetWhileImpersonating: a connection that is reset under EXECUTE AS ends with error 18059,

@@ -13,14 +13,13 @@ import (
 
 // alterFailed adds message 5069 to the reason why ALTER DATABASE failed.
 func alterFailed(reason *mserr.Error) error {
-	return &failure.Error{Before: reason, Err: mserr.New(5069, 16, "ALTER DATABASE statement failed.")}
+	return &failure.Error{Before: reason, Err: mserr.Of(5069)}
 }
 
 // lockFailed returns the error of an ALTER DATABASE that does not get exclusive access to a
 // database.
 func lockFailed(d *catalog.Database) error {
-	return alterFailed(mserr.New(5061, 16,
-		"ALTER DATABASE failed because a lock could not be placed on database '%s'. Try again later.", d.Name))
+	return alterFailed(mserr.Of(5061, d.Name))
 }
 
 // exclusiveOptions are the options that need exclusive access to the database (documentation of
@@ -81,8 +80,7 @@ func (r databases) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseSt
 			return nil
 		}
 		if st.Termination == "NO_WAIT" {
-			return alterFailed(mserr.New(5070, 16,
-				"Database state cannot be changed while other users are using the database '%s'", d.Name).WithState(2))
+			return alterFailed(mserr.Of(5070, d.Name))
 		}
 		select {
 		case <-leave:

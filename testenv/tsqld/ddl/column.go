@@ -44,7 +44,10 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 		return catalog.SystemName(prefix, b.t.Name, column, id), true, nil
 	}
 	key := b.t.Names().Fold(given.Name)
-	if b.names[key] || b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
+	if b.names[key] {
+		return "", false, mserr.DuplicateInStatement(given.Name)
+	}
+	if b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
 		return "", false, failure.Preceded(mserr.ObjectExists(given.Name).WithState(5), mserr.ConstraintNotCreated())
 	}
 	if b.names == nil {
@@ -121,7 +124,7 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 		return err
 	}
 	if def.RowGUIDCol && slices.ContainsFunc(b.t.Columns, func(c *catalog.Column) bool { return c.RowGUID }) {
-		return mserr.New(8196, 16, "Duplicate column specified as ROWGUIDCOL.")
+		return mserr.Of(8196)
 	}
 	c := &catalog.Column{RowGUID: def.RowGUIDCol, Sparse: def.Sparse}
 	c.Name = def.Name.Name
@@ -135,7 +138,7 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 		return err
 	}
 	if c.RowGUID && c.Type.ID != types.UniqueIdentifier {
-		return mserr.New(2761, 16, "The ROWGUIDCOL property can only be specified on the uniqueidentifier data type.").WithState(2)
+		return mserr.Of(2761)
 	}
 	if err := b.nullability(c, def); err != nil {
 		return err
@@ -168,13 +171,11 @@ func (b *builder) columnConstraints(def *syntax.ColumnDef) error {
 			continue
 		}
 		if count[kind]++; count[kind] > 1 {
-			return mserr.New(8148, 16, "More than one column %s constraint specified for column '%s', table '%s'.",
-				kind, def.Name.Name, b.label)
+			return mserr.Of(8148, kind, def.Name.Name, b.label)
 		}
 	}
 	if count["PRIMARY KEY"] > 0 && count["UNIQUE"] > 0 {
-		return mserr.New(8151, 16, "Both a PRIMARY KEY and UNIQUE constraint have been defined for column '%s', table '%s'. "+
-			"Only one is allowed.", def.Name.Name, b.label)
+		return mserr.Of(8151, def.Name.Name, b.label)
 	}
 	return nil
 }
@@ -286,7 +287,7 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 	seed, err1 := strconv.ParseInt(spec.Seed, 10, 64)
 	step, err2 := strconv.ParseInt(spec.Increment, 10, 64)
 	if err1 != nil || err2 != nil || step == 0 {
-		return mserr.New(2753, 16, "Identity column '%s' contains invalid INCREMENT.", c.Name).WithState(2)
+		return mserr.Of(2753, c.Name)
 	}
 	c.Auto = &catalog.Identity{Seed: seed, Increment: step}
 	c.Identity = true
@@ -300,26 +301,23 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 	}
 	if c.Auto != nil {
 		return failure.Preceded(
-			mserr.New(1754, 16,
-				"Defaults cannot be created on columns with an IDENTITY attribute. Table '%s', column '%s'.", b.label,
-				c.Name),
+			mserr.Of(1754, b.label, c.Name),
 			mserr.ConstraintNotCreated())
 	}
 	if c.Type.ID == types.RowVersion {
 		return failure.Preceded(
-			mserr.New(1755, 16,
-				"Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label,
-				c.Name).WithState(0),
+			mserr.Of(1755, b.label, c.Name),
 			mserr.ConstraintNotCreated().WithState(0))
 	}
-	if plainNewSequential(def.Value) {
-		if c.Type.ID != types.UniqueIdentifier {
-			return mserr.NewSequentialID()
-		}
-	} else {
+	switch plain := plainNewSequential(def.Value); {
+	case hasQuery(def.Value):
+		return mserr.SubqueryNotAllowed()
+	case !plain:
 		if _, err := b.r.host.Compiler().Scalar(def.Value, c.Type); err != nil {
 			return err
 		}
+	case c.Type.ID != types.UniqueIdentifier:
+		return mserr.NewSequentialID()
 	}
 	id := b.newID()
 	name, system, err := b.name(def.Name, "DF", c.Name, id)
@@ -330,6 +328,16 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.Datetime(),
 	}
 	return nil
+}
+
+// hasQuery reports whether an expression contains a query.
+func hasQuery(e syntax.Expr) (has bool) {
+	syntax.Inspect(e, func(n syntax.Node) bool {
+		_, query := n.(*syntax.Query)
+		has = has || query
+		return !has
+	})
+	return has
 }
 
 // plainNewSequential reports whether an expression is NEWSEQUENTIALID(), which is allowed only in
@@ -369,8 +377,7 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 	c.Type, c.Nullable = t, nullable || mayOverflow(def.Computed, t)
 	if def.Null == syntax.NotNull {
 		if !def.Persisted {
-			return mserr.New(8183, 16,
-				"Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.")
+			return mserr.Of(8183)
 		}
 		c.Nullable = false
 	}
@@ -381,9 +388,7 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 		}
 	}
 	if def.Persisted && sql == "" {
-		return mserr.New(4936, 16,
-			"Computed column '%s' in table '%s' cannot be persisted because the column is non-deterministic.", c.Name,
-			b.label)
+		return mserr.Of(4936, c.Name, b.label)
 	}
 	c.Formula.Text = b.definitionText(def.Computed)
 	c.Formula.Persisted, c.Formula.SQL = def.Persisted, sql

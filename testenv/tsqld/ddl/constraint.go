@@ -31,8 +31,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 		c := b.t.Column(k.Column.Name)
 		if c == nil {
 			return failure.Preceded(
-				mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.",
-					k.Column.Name, b.label).WithState(0),
+				mserr.Of(1752, k.Column.Name, b.label),
 				mserr.ConstraintNotCreated())
 		}
 		return b.defaultValue(c, k)
@@ -65,9 +64,7 @@ func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column string) 
 			return nil, mserr.InvalidKeyColumn(c.Name, b.t.Name)
 		}
 		if c.Formula != nil && c.Formula.SQL == "" {
-			return nil, mserr.New(2729, 16,
-				"Column '%s' in table '%s' cannot be used in an index or statistics or as a partition key because it is non-deterministic.",
-				c.Name, b.label)
+			return nil, mserr.Of(2729, c.Name, b.label)
 		}
 		out = append(out, catalog.IndexColumn{ColumnID: c.ID, Desc: ic.Desc})
 	}
@@ -92,8 +89,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		for _, ic := range cols {
 			c := b.t.ColumnByID(ic.ColumnID)
 			if c.Formula != nil && !c.Formula.Persisted && b.t.ObjectID == 0 {
-				return constraintFailed(mserr.New(1711, 16, "Cannot define PRIMARY KEY constraint on column '%s' in table '%s'. "+
-					"The computed column has to be persisted and not nullable.", c.Name, b.label))
+				return constraintFailed(mserr.Of(1711, c.Name, b.label))
 			}
 			if !c.Nullable {
 				continue
@@ -225,9 +221,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if b.e == nil || catalog.IsGlobalTemp(b.t.Name) {
 		if strings.HasPrefix(b.t.Name, "#") {
 			// SQL Server ignores foreign keys of temporary tables and sends this message.
-			return b.r.host.Info(mserr.New(1766, 0,
-				"Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.",
-				k.Name.Name))
+			return b.r.host.Info(mserr.Of(1766, k.Name.Name))
 		}
 		return mserr.SyntaxKeyword("FOREIGN")
 	}
@@ -281,8 +275,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*catalog.Table, error) {
 	n := k.RefTable
 	if n.Database() != "" && !catalog.EqualNames(n.Database(), b.d.Name) {
-		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.",
-			n.String())
+		return nil, mserr.Of(1763, n.String())
 	}
 	if b.t.Names().Equal(n.Last(), b.t.Name) && (n.Schema() == "" || b.t.Names().Equal(n.Schema(), b.sc)) {
 		return b.t, nil
@@ -310,9 +303,7 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 	if len(k.RefColumns) == 0 {
 		pk := ref.PrimaryKey()
 		if pk == nil {
-			return mserr.New(1773, 16,
-				"Foreign key '%s' has implicit reference to object '%s' which does not have a primary key defined on it.",
-				fk.Name, k.RefTable.String())
+			return mserr.Of(1773, fk.Name, k.RefTable.String())
 		}
 		for _, ic := range pk.Columns {
 			fk.RefColumns = append(fk.RefColumns, ic.ColumnID)
@@ -329,9 +320,7 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 		fk.RefColumns = append(fk.RefColumns, c.ID)
 	}
 	if len(fk.RefColumns) != len(fk.Columns) {
-		return mserr.New(8139, 16,
-			"Number of referencing columns in foreign key differs from number of referenced columns, table '%s'.",
-			b.label)
+		return mserr.Of(8139, b.label)
 	}
 	for _, ix := range ref.Indexes {
 		if ix.Unique && ix.Filter == "" && sameColumns(ix, fk.RefColumns) {
@@ -349,9 +338,7 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 			return mserr.ForeignKeyType(ref.Name+"."+refCol.Name, b.t.Name+"."+col.Name, fk.Name)
 		}
 		if col.Type.IsCharacter() && col.Type.Length != refCol.Type.Length {
-			return mserr.New(1753, 16,
-				"Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in foreign key '%s'. Columns participating in a foreign key relationship must be defined with the same length and scale.",
-				ref.Name, refCol.Name, b.t.Name, col.Name, fk.Name)
+			return mserr.Of(1753, ref.Name, refCol.Name, b.t.Name, col.Name, fk.Name)
 		}
 	}
 	return nil
@@ -413,11 +400,10 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 			return nil, mserr.ClusteredExists(b.t.Name, other.Name)
 		}
 		if len(def.Include) > 0 {
-			return nil, mserr.New(10601, 16, "Cannot specify included columns for a clustered index.")
+			return nil, mserr.Of(10601)
 		}
 		if def.Where != nil {
-			return nil, mserr.New(10610, 16,
-				"Filtered index '%s' cannot be created on table '%s' because the index is clustered.", ix.Name, b.label)
+			return nil, mserr.Of(10610, ix.Name, b.label)
 		}
 	}
 	for _, id := range def.Include {
@@ -454,16 +440,14 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 			case on && ix.FilterSQL != "":
 				return mserr.NotSupported("IGNORE_DUP_KEY = ON of a filtered index")
 			case on && !ix.Unique:
-				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique",
-					"ignore_dup_key").WithState(4)
+				return mserr.Of(1916, "nonunique", "ignore_dup_key")
 			}
 			ix.IgnoreDups = on
 		case "FILLFACTOR":
 			if l, ok := o.Value.(*syntax.Literal); ok {
 				n, err := strconv.Atoi(l.Text)
 				if err != nil || n < 1 || n > 100 {
-					return mserr.New(129, 15,
-						"Fillfactor %s is not a valid percentage; fillfactor must be between 1 and 100.", l.Text)
+					return mserr.Of(129, l.Text)
 				}
 				ix.FillFactor = n
 			}

@@ -183,9 +183,7 @@ func (r databases) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStm
 		return alterFailed(mserr.OptionNotSettable(st.Set[0].Name, d.Name))
 	}
 	if d.Options.SingleUser && s.Server.HasOther(d.ID, s) {
-		return alterFailed(mserr.New(5064, 16,
-			"Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.",
-			d.Name))
+		return alterFailed(mserr.Of(5064, d.Name))
 	}
 	// https://learn.microsoft.com/sql/t-sql/statements/alter-database-transact-sql-set-options
 	if !s.Sysadmin() && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
@@ -261,8 +259,7 @@ func setDatabaseOption(opts *catalog.Options, other map[string]string, o *syntax
 	case "COMPATIBILITY_LEVEL":
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 100 || n > 170 {
-			return mserr.New(15048, 16,
-				"Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.")
+			return mserr.Of(15048)
 		}
 		opts.CompatibilityLevel = n
 	case "SERVICE_OBJECTIVE":

@@ -196,8 +196,7 @@ func (r *Executor) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 			return nil
 		})
 	}
-	return absent(st.IfExists, mserr.New(218, 16,
-		"Could not find the type '%s'. Either it does not exist or you do not have the necessary permission.", n.String()))
+	return absent(st.IfExists, mserr.Of(218, n.String()))
 }
 
 // typeUser returns the name of an object that uses a user-defined type, or "".
@@ -261,7 +260,7 @@ func (r *Executor) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		return absent(st.IfExists, mserr.CannotFind("drop", "schema", n.Last()))
 	}
 	if sc.ID <= catalog.SchemaSys {
-		return mserr.New(15150, 16, "Cannot drop the schema '%s'.", sc.Name)
+		return mserr.Of(15150, "schema", sc.Name)
 	}
 	if !r.s.May(d, "CONTROL", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) &&
 		!r.s.MayDatabase("ALTER ANY SCHEMA") {

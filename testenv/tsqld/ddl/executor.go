@@ -191,7 +191,7 @@ func (r *Executor) dbcc(st *syntax.DBCCStmt) error {
 // checkIdent executes DBCC CHECKIDENT (table [, NORESEED | RESEED [, value]]).
 func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 	if len(st.Args) == 0 {
-		return mserr.New(2560, 16, "Parameter 1 is incorrect for this DBCC statement.")
+		return mserr.Of(2560)
 	}
 	name := wordOf(st.Args[0])
 	n := session.SplitName(name)
@@ -202,17 +202,16 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 			return err
 		}
 		if t, _ = o.(*catalog.Table); t == nil {
-			return mserr.New(2501, 16, "Cannot find a table or object with the name \"%s\". Check the system catalog.",
-				name)
+			return mserr.Of(2501, name)
 		}
 		if !r.s.MayAlter(d, t) {
-			return mserr.New(2557, 14, "User does not have permission to run DBCC CHECKIDENT for object '%s'.", t.Name)
+			return mserr.Of(2557, t.Name)
 		}
 		database = d.ID
 	}
 	col := t.IdentityColumn()
 	if col == nil {
-		return mserr.New(7997, 16, "'%s' does not contain an identity column.", name)
+		return mserr.Of(7997, name)
 	}
 	mode := "RESEED"
 	if len(st.Args) > 1 {
@@ -228,7 +227,7 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 			current = strconv.FormatInt(c.Last, 10)
 		}
 		if mode == "NORESEED" || len(st.Args) < 3 {
-			return r.host.Info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
+			return r.host.Info(mserr.Of(7998, current))
 		}
 		v, err := r.host.Value(st.Args[2], types.BigIntType)
 		if err != nil {
@@ -245,7 +244,7 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 		if err := r.s.Counters.StoreIdentity(r.ctx, database, t, fresh.Last); err != nil {
 			return err
 		}
-		return r.host.Info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
+		return r.host.Info(mserr.Of(7998, current))
 	}
 	if database == 0 {
 		return do()

@@ -62,7 +62,7 @@ func (r tables) createIndex(st *syntax.CreateIndexStmt) error {
 		if dropExisting(st.Def.Options) {
 			at := slices.IndexFunc(b.t.Indexes, func(ix *catalog.Index) bool { return b.t.Names().Equal(ix.Name, st.Def.Name.Name) })
 			if at < 0 {
-				return mserr.New(7999, 16, "Could not find any index named '%s' for table '%s'.", st.Def.Name.Name, b.t.Name).WithState(9)
+				return mserr.Of(7999, st.Def.Name.Name, b.t.Name)
 			}
 			if b.t.Indexes[at].Key == nil {
 				b.t.Indexes = slices.Delete(b.t.Indexes, at, at+1)
@@ -129,9 +129,7 @@ func (r tables) alterIndex(st *syntax.AlterIndexStmt) error {
 // ALTER TABLE ... REBUILD can set IGNORE_DUP_KEY of a constraint.
 func alteredOptions(ix *catalog.Index, opts []*syntax.Option) error {
 	if ix.Key != nil && slices.ContainsFunc(opts, func(o *syntax.Option) bool { return o.Name == "IGNORE_DUP_KEY" }) {
-		return mserr.New(1979, 16,
-			"Cannot use index option ignore_dup_key to alter index '%s' as it enforces a primary or unique constraint.",
-			ix.Name)
+		return mserr.Of(1979, ix.Name)
 	}
 	return indexOptions(ix, opts)
 }

@@ -76,9 +76,7 @@ func (r modules) params(statement string, list []*syntax.Param) ([]catalog.Param
 			}
 		} else if p.ReadOnly {
 			return nil, failure.At(
-				mserr.New(346, 15,
-					"The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.",
-					p.Name),
+				mserr.Of(346, p.Name),
 				p)
 		}
 		if p.Default != nil {
@@ -239,7 +237,7 @@ func (r modules) createFunction(st *syntax.CreateFunctionStmt) error {
 		t, alias, _, err := r.host.Compiler().Type(st.Returns)
 		if err == nil &&
 			(t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.RowVersion) {
-			err = mserr.New(2733, 16, "The %s data type is invalid for return values.", t.Name())
+			err = mserr.Of(2733, t.Name())
 		}
 		if err != nil {
 			return withModuleName(err, st.Name)

@@ -28,14 +28,13 @@ func (r *Executor) createType(st *syntax.CreateTypeStmt) error {
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.AliasType(schema, name) != nil || d.TableType(schema, name) != nil || types.Known(name) {
-			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.",
-				st.Name.String())
+			return mserr.Of(219, st.Name.String())
 		}
 		id := d.Schema(schema).ID
 		if st.Table == nil {
 			t, alias, table, err := r.host.Compiler().Type(st.From)
 			if errors.Is(err, mserr.UnknownSystemType("")) || err == nil && (alias != nil || table != nil) {
-				return mserr.New(222, 16, "The base type \"%s\" is not a valid base type for the alias data type.", st.From.Name.String())
+				return mserr.Of(222, st.From.Name.String())
 			}
 			if err != nil {
 				return err
@@ -171,7 +170,7 @@ func (r *Executor) alterSchema(st *syntax.AlterSchemaStmt) error {
 			return mserr.CannotFind("alter", "schema", st.Name.Name)
 		}
 		if d.Taken(sc.Name, o.Head().Name) {
-			return mserr.New(15530, 16, "The object with name \"%s\" already exists.", o.Head().Name)
+			return mserr.Of(15530, o.Head().Name)
 		}
 		return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.SchemaID = sc.ID })
 	})
@@ -233,9 +232,7 @@ func (r *Executor) sequence(st *syntax.SequenceStmt) error {
 		}
 	}
 	if q.Type.ID == types.Bit || !q.Type.IsInteger() && (q.Type.ID != types.Decimal || q.Type.Scale != 0) {
-		return mserr.New(11702, 16,
-			"The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.",
-			name).WithState(2)
+		return mserr.Of(11702, name)
 	}
 	q.Min, q.Max = sequenceRange(q.Type)
 	if err := sequenceBounds(q, st); err != nil {
@@ -251,9 +248,7 @@ func (r *Executor) sequence(st *syntax.SequenceStmt) error {
 		}
 	}
 	if q.Start.Cmp(q.Min) < 0 || q.Start.Cmp(q.Max) > 0 {
-		return mserr.New(11703, 16,
-			"The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.",
-			name)
+		return mserr.Of(11703, name)
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
@@ -312,16 +307,13 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 		q.Max = high
 	}
 	if q.Increment.Sign() == 0 {
-		return mserr.New(11700, 16, "The increment for sequence object '%s' cannot be zero.", q.Name)
+		return mserr.Of(11700, q.Name)
 	}
 	if q.Min.Cmp(q.Max) >= 0 {
-		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.",
-			q.Name)
+		return mserr.Of(11705, q.Name)
 	}
 	if new(big.Int).Sub(q.Max, q.Min).CmpAbs(q.Increment) < 0 {
-		return mserr.New(11701, 16,
-			"The absolute value of the increment for sequence object '%s' must be less than or equal to the difference between the minimum and maximum value of the sequence object.",
-			q.Name)
+		return mserr.Of(11701, q.Name)
 	}
 	if st.Cycle {
 		q.Cycle = true
@@ -335,7 +327,7 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 	if st.Cache != "" {
 		n, err := strconv.Atoi(st.Cache)
 		if err != nil || n < 1 || n > math.MaxInt32 {
-			return mserr.New(11706, 16, "The cache size for sequence object '%s' must be greater than 0.", q.Name)
+			return mserr.Of(11706, q.Name)
 		}
 		q.Cache = n
 	}

@@ -80,8 +80,7 @@ func (r security) permission(st *syntax.PermissionStmt) error {
 			}
 			if p.ID == catalog.PrincipalDBO || p.Fixed || p.ID == catalog.PrincipalSys ||
 				p.ID == catalog.PrincipalInformationSchema {
-				return mserr.New(4617, 16,
-					"Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.").WithState(1)
+				return mserr.Of(4617)
 			}
 			if given[p.ID] {
 				continue
@@ -147,8 +146,7 @@ var otherServerPermissions = []string{
 func (r security) serverPermission(st *syntax.PermissionStmt) error {
 	s := r.s
 	if s.DatabaseID != catalog.DatabaseMaster {
-		return mserr.New(4621, 16,
-			"Permissions at the server scope can only be granted when the current database is master.")
+		return mserr.Of(4621)
 	}
 	var names []string
 	for _, p := range st.Permissions {
@@ -156,7 +154,7 @@ func (r security) serverPermission(st *syntax.PermissionStmt) error {
 			return mserr.NotSupported("%s of %s", st.Action, p.Name)
 		}
 		if !slices.Contains(serverPermissions, p.Name) {
-			return mserr.New(102, 15, "Incorrect syntax near '%s'.", p.Name)
+			return mserr.Syntax(p.Name)
 		}
 		names = append(names, p.Name)
 	}
@@ -259,7 +257,7 @@ func permissionNames(st *syntax.PermissionStmt, on catalog.Securable, kind catal
 				name = "EXECUTE"
 			}
 			if !permissionExists(name, on.Class) {
-				return nil, mserr.New(102, 15, "Incorrect syntax near '%s'.", perm.Name)
+				return nil, mserr.Syntax(perm.Name)
 			}
 			if len(perm.Columns) > 0 || len(st.Columns) > 0 {
 				return nil, mserr.NotSupported("permissions on columns")

@@ -15,7 +15,7 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 	d := s.DatabaseByID(s.DatabaseID)
 	kind = strings.ToUpper(kind)
 	if fresh == "" {
-		return 1, mserr.New(15223, 11, "Error: The input parameter '%s' is not allowed to be null.", "newname")
+		return 1, mserr.Of(15223, "newname")
 	}
 	if kind == "" {
 		kind = r.renameKind(d, name)
@@ -62,7 +62,7 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 			return 1, mserr.NoItem(name, d.Name, kind)
 		}
 		if other.ID <= catalog.DatabaseMSDB {
-			return 1, mserr.New(15227, 16, "The database '%s' cannot be renamed.", other.Name)
+			return 1, mserr.Of(15227, other.Name)
 		}
 		err = r.s.Alter(r.ctx, other, func(_ *catalog.Database, e *catalog.Edit) error {
 			if s.DatabaseByName(fresh) != nil {
@@ -72,7 +72,7 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 			return nil
 		})
 	default:
-		return 1, mserr.New(15249, 11, "Error: Explicit @itemtype '%s' is unrecognized (%d).", kind, 0)
+		return 1, mserr.Of(15249, kind, 0)
 	}
 	if err != nil {
 		return 1, err
@@ -111,8 +111,7 @@ func (r *Executor) renameKind(d *catalog.Database, name string) string {
 // renameDependents returns error 15336, as SQL Server does, if the text of a check, computed column
 // or filtered index contains the column to be renamed.
 func (b *builder) renameDependents(c *catalog.Column) error {
-	enforced := mserr.New(15336, 16,
-		"Object '%s' cannot be renamed because the object participates in enforced dependencies.", b.label+"."+c.Name)
+	enforced := mserr.Of(15336, b.label+"."+c.Name)
 	for _, k := range b.t.Checks {
 		if b.mentions(k.Text, c) {
 			return enforced

@@ -134,7 +134,7 @@ func (r security) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 	}
 	l.SID, _ = v.([]byte)
 	if r.s.Server.Catalog.Snapshot().LoginBySID(l.SID) != nil {
-		return nil, mserr.New(15433, 16, "Supplied parameter sid is in use.")
+		return nil, mserr.Of(15433)
 	}
 	return l, nil
 }
@@ -149,10 +149,9 @@ func (r security) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error 
 	}
 	switch {
 	case l.MustChange && (l.NoPolicy || !l.Expiration):
-		return mserr.New(15128, 16,
-			"The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.")
+		return mserr.Of(15128)
 	case l.NoPolicy && l.Expiration:
-		return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
+		return mserr.Of(15122)
 	}
 	if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
 		if r.s.DatabaseByName(n) == nil {
@@ -192,9 +191,7 @@ func (r security) dropLogin(st *syntax.DropStmt, name string) error {
 	}
 	for _, d := range s.Server.Catalog.Snapshot().Databases() {
 		if bytes.Equal(d.OwnerID, l.SID) {
-			return mserr.New(15174, 16,
-				"Login '%s' owns one or more database(s). Change the owner of the database(s) before dropping the login.",
-				name)
+			return mserr.Of(15174, name)
 		}
 	}
 	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
@@ -297,7 +294,7 @@ func (r security) dropPrincipal(st *syntax.DropStmt, name string) error {
 		return absent(p == nil && st.IfExists, mserr.CannotFind("drop", kind, name))
 	}
 	if p.Fixed || p.ID <= catalog.PrincipalSys {
-		return mserr.New(15150, 16, "Cannot drop the %s '%s'.", kind, name)
+		return mserr.Of(15150, kind, name)
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		for _, sc := range d.Schemas() {
@@ -377,14 +374,14 @@ func (r security) member(d *catalog.Database, role *catalog.Principal, name stri
 			return mserr.CannotFind(verb, "principal", name)
 		}
 		if p.ID == catalog.PrincipalDBO || role.ID == catalog.PrincipalPublic {
-			return mserr.New(15405, 16, "Cannot use the special principal '%s'.", p.Name)
+			return mserr.Of(15405, p.Name)
 		}
 		if !add {
 			e.DropMember(role.ID, p.ID)
 			return nil
 		}
 		if p.ID == role.ID || d.Principals.IsMember(role.ID, p.ID) {
-			return mserr.New(15413, 16, "Cannot make a role a member of itself.")
+			return mserr.Of(15413)
 		}
 		e.AddMember(role.ID, p.ID)
 		return nil
@@ -455,7 +452,7 @@ func (r security) credential(st *syntax.CredentialStmt) error {
 		old := d.Credential(st.Name.Name)
 		switch {
 		case st.Verb == syntax.Create && old != nil:
-			return mserr.New(15530, 16, "The object with name \"%s\" already exists.", st.Name.Name)
+			return mserr.Of(15530, st.Name.Name)
 		case st.Verb == syntax.Alter && old == nil:
 			return mserr.CannotFind("alter", "credential", st.Name.Name)
 		}
@@ -555,7 +552,7 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 func newWindowsLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 	name := st.Name.Name
 	if !strings.ContainsAny(name, `\@`) {
-		return nil, mserr.New(15407, 16, `'%s' is not a valid Windows NT name. Give the complete name: <domain\username>.`, name)
+		return nil, mserr.Of(15407, name)
 	}
 	return &catalog.Login{Name: name, DefaultDatabase: "master", Windows: true}, nil
 }

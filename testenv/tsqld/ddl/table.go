@@ -71,7 +71,7 @@ func tableOptions(opts []*syntax.Option) error {
 func (r tables) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	s := r.s
 	if r.place.InFunction {
-		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
+		return mserr.Of(2772)
 	}
 	if s.Temp(name) != nil && !s.Shadows(name, r.place.Outer) {
 		return mserr.ObjectExists(name).WithState(6)
@@ -164,7 +164,7 @@ func (r tables) alterAction(
 		return nil, r.switchConstraints(b, a)
 	case *syntax.AlterTrigger:
 		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable, func(name string) error {
-			return mserr.New(4920, 16, "ALTER TABLE failed because trigger '%s' on table '%s' does not exist.", name, b.t.Name).WithState(0)
+			return mserr.Of(4920, name, b.t.Name)
 		})
 	case *syntax.AlterSet:
 		return nil, setTableOptions(b.t, a.Options)
@@ -312,10 +312,20 @@ func (r tables) countRows(d *catalog.Database, t *catalog.Table) (int64, error) 
 // dropItems executes ALTER TABLE ... DROP.
 func (r tables) dropItems(b *builder, a *syntax.AlterDrop) error {
 	d := constraintDrop{b: b}
+	type name struct {
+		column bool
+		folded string
+	}
+	seen := map[name]bool{}
 	for _, item := range a.Items {
 		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err
 		}
+		key := name{item.Column, b.t.Names().Fold(item.Name.Name)}
+		if seen[key] {
+			return mserr.DuplicateInStatement(item.Name.Name)
+		}
+		seen[key] = true
 		var err error
 		if item.Column {
 			d.finish() // the column may depend on nothing then
@@ -579,6 +589,9 @@ func hasIndexColumn(ix *catalog.Index, id int) bool {
 func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	found := map[string]bool{} // whether a wanted name exists
 	for _, n := range a.Names {
+		if _, ok := found[catalog.Fold(n.Name)]; ok {
+			return mserr.DuplicateInStatement(n.Name)
+		}
 		found[catalog.Fold(n.Name)] = false
 	}
 	wanted := func(name string) bool {
@@ -603,8 +616,8 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name).WithState(0),
-				mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
+			return failure.Preceded(mserr.Of(4917, n.Name),
+				mserr.Of(4916))
 		}
 	}
 	return nil

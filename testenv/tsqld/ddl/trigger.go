@@ -28,8 +28,7 @@ func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
 		if view != nil {
 			state = 6
 		}
-		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
-			st.Table.String()).WithState(state)
+		return mserr.Of(8197, st.Table.String()).WithState(state)
 	}
 	tr, err := r.newTrigger(st, d, o)
 	if err != nil {

@@ -90,9 +90,7 @@ type sentTable struct {
 // bindSent creates the table of a table-valued parameter from the rows of a client.
 func (r calls) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
 	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
-		return mserr.New(500, 16,
-			"Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).",
-			len(sent.columns), len(tt.Table.Columns))
+		return mserr.Of(500, len(sent.columns), len(tt.Table.Columns))
 	}
 	if err := r.s.CreateVariable(r.ctx, t); err != nil {
 		return err
@@ -111,7 +109,7 @@ func (r calls) bindSent(name string, tt *catalog.TableType, t *catalog.Table, se
 			var err error
 			switch left := sent.columns[j].Identity; {
 			case c.Auto != nil && !left:
-				return mserr.New(1077, 16, "INSERT into an identity column not allowed on table variables.")
+				return mserr.Of(1077)
 			case c.Auto != nil:
 				v, err = types.Convert(c.Auto.Seed+int64(i)*c.Auto.Increment, types.BigIntType, c.Type, 0)
 			case left && c.Default != nil:
@@ -227,14 +225,19 @@ func (r calls) textAndParams(
 	return text, params, rest, nil
 }
 
-// textArgument returns the value of an argument that must be Unicode text.
+// textArgument returns the value of an argument that must be Unicode text. Error 214, whose state
+// is 3 for the declaration of parameters.
 func textArgument(name string, a callArg) (string, error) {
 	if a.val == nil {
 		return "", nil
 	}
 	s, ok := a.val.(string)
 	if !ok || !a.typ.IsUnicode() {
-		return "", mserr.ParameterType(name, "ntext/nchar/nvarchar")
+		err := mserr.ParameterType(name, "ntext/nchar/nvarchar")
+		if name == "@params" {
+			err.State = 3
+		}
+		return "", err
 	}
 	return s, nil
 }

@@ -103,9 +103,7 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 		}
 		if v == nil {
 			// Documentation of RETURN: a procedure that would return NULL warns and returns 0.
-			m := mserr.New(282, 10,
-				"The '%s' procedure attempted to return a status of NULL, which is not allowed. A status of 0 will be returned instead.",
-				r.f.name)
+			m := mserr.Of(282, r.f.name)
 			r.f.status, r.f.returned = 0, true
 			return r.info(m)
 		}

@@ -30,13 +30,13 @@ func (r *run) message(err error) *mserr.Error {
 	if errors.As(err, &se) {
 		switch {
 		case errors.Is(err, store.ErrFull):
-			return mserr.New(1105, 17, "Could not allocate space because the disk of the embedded server is full.")
+			return mserr.Of(1105)
 		case errors.Is(err, store.ErrMemory):
 			return mserr.OutOfMemory()
 		case errors.Is(err, store.ErrBusy):
 			return mserr.LockTimeout()
 		case errors.Is(err, store.ErrTooBig):
-			return mserr.New(7119, 16, "Attempting to grow LOB beyond maximum allowed size of 1000000000 bytes.")
+			return mserr.Of(7119)
 		case errors.Is(err, store.ErrCorrupt):
 			r.s.inst.Report(err)
 			return mserr.New(824, 24,

@@ -79,6 +79,9 @@ func (r *run) condition(c syntax.Cond) (bool, error) {
 // scalarValue evaluates a compiled expression.
 func (r *run) scalarValue(sc *plan.Scalar) (types.Value, error) {
 	if sc.Plan == nil {
+		if err := (identities{r}).permit(sc.Uses); err != nil {
+			return nil, err
+		}
 		return sc.Value(r)
 	}
 	p, err := queries{r}.readable(sc.Plan)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
@@ -73,10 +72,10 @@ func (r calls) inFrame(f *frame, fn func() error) error {
 	}
 	s.RestoreOptions(f.savedOpts)
 	if s.DatabaseID != database {
-		now, d := s.Database(), s.DatabaseByID(database)
+		now, d := s.DatabaseByID(s.DatabaseID), s.DatabaseByID(database)
 		s.DatabaseID = database
 		if f.kind == dynamicFrame && d != nil { // the end of dynamic SQL reverts its USE
-			err = errors.Join(err, r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: now}))
+			err = errors.Join(err, r.out.EnvChange(databaseChange(d, now)))
 		}
 	}
 	return err

@@ -19,14 +19,14 @@ func (r *run) kill(st *syntax.KillStmt) error {
 		return err
 	}
 	if uow, ok := v.(string); ok && t.IsCharacter() {
-		return mserr.New(6110, 16, "The distributed transaction with UOW {%s} does not exist.", uow)
+		return mserr.Of(6110, uow)
 	}
 	id, _ := v.(int64)
 	switch {
 	case !r.s.MayServer("ALTER ANY CONNECTION") && !r.s.ServerRole("processadmin"):
-		return mserr.New(6102, 14, "User does not have permission to use the KILL statement.")
+		return mserr.Of(6102)
 	case r.s.Tran.Open():
-		return mserr.New(6115, 16, "KILL command cannot be used inside user transactions.")
+		return mserr.Of(6115)
 	case id == int64(r.s.SPID()) && !st.StatusOnly:
 		return mserr.KillSelf()
 	case id < 1 || id > 32767:
@@ -37,12 +37,9 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	case other == nil:
 		return mserr.NoProcess(id)
 	case st.StatusOnly && other.IsKilled():
-		return r.info(mserr.New(6109, 10,
-			"SPID %d: transaction rollback in progress. Estimated rollback completion: 0%%. Estimated time remaining: 0 seconds.",
-			id))
+		return r.info(mserr.Of(6109, id, 0, 0))
 	case st.StatusOnly:
-		return mserr.New(6120, 16,
-			"Status report cannot be obtained. Rollback operation for Process ID %d is not in progress.", id)
+		return mserr.Of(6120, id)
 	}
 	other.Kill()
 	other.WaitEnd(r.ctx, killWait)

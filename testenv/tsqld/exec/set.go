@@ -93,7 +93,7 @@ func (r settings) setValue(st *syntax.SetValueStmt) error {
 		}
 		b, ok := v.([]byte)
 		if !ok {
-			return mserr.New(8165, 16, "Invalid null value specified for context info.")
+			return mserr.Of(8165)
 		}
 		info := make([]byte, 128)
 		copy(info, b)
@@ -111,7 +111,7 @@ func (r settings) setValue(st *syntax.SetValueStmt) error {
 	case "DATEFORMAT":
 		order, ok := types.DateOrderByName(text)
 		if !ok {
-			return mserr.New(2741, 16, "SET DATEFORMAT date order '%s' is invalid.", text)
+			return mserr.Of(2741, text)
 		}
 		s.Options.Locale.Order = order
 	case "LANGUAGE":
@@ -136,14 +136,14 @@ func (s *Session) setNumber(option string, n int64) error {
 	switch option {
 	case "LOCK_TIMEOUT":
 		if n < -1 || n > 2147483647 {
-			return mserr.New(1003, 16, "Line 1: %d is not a valid value for SET LOCK_TIMEOUT.", n)
+			return mserr.Of(1003, n)
 		}
 		s.Options.LockTimeout = int(n)
 	case "ROWCOUNT":
 		s.Options.RowCount = n
 	case "DATEFIRST":
 		if n < 1 || n > 7 {
-			return mserr.New(2742, 16, "SET DATEFIRST %d is out of range.", n)
+			return mserr.Of(2742, n)
 		}
 		s.Options.DateFirst = int(n)
 	case "TEXTSIZE":
@@ -171,8 +171,7 @@ func (r settings) setDeadlockPriority(st *syntax.SetValueStmt) error {
 		priority, ok = int(n), n >= -10 && n <= 10
 	}
 	if !ok {
-		return mserr.New(2789, 16,
-			"Must specify a priority between -10 and 10, or LOW, NORMAL or HIGH for SET DEADLOCK_PRIORITY.")
+		return mserr.Of(2789)
 	}
 	r.s.SetPriority(priority)
 	return nil
@@ -225,7 +224,7 @@ func (r settings) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 func (r settings) use(name string) error {
 	s := r.s
 	if r.f.kind == procFrame || r.f.kind == functionFrame {
-		return mserr.New(154, 15, "a USE database statement is not allowed in a procedure, function or trigger.")
+		return mserr.NotAllowedIn("a USE database statement", "procedure, function or trigger")
 	}
 	d := s.DatabaseByName(name)
 	if d == nil {
@@ -240,16 +239,25 @@ func (r settings) use(name string) error {
 // switchDatabase changes the current database and notifies the client.
 func (r settings) switchDatabase(d *catalog.Database) error {
 	s := r.s
-	old := s.Database()
+	old := s.DatabaseByID(s.DatabaseID)
 	if err := s.Enter(d.ID); err != nil {
 		return err
 	}
 	s.DatabaseID = d.ID
 	r.f.schema = s.DefaultSchema()
-	if err := r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: old}); err != nil {
+	if err := r.out.EnvChange(databaseChange(d, old)); err != nil {
 		return err
 	}
 	return r.info(mserr.DatabaseContext(d.Name))
+}
+
+// databaseChange notifies a client of its new current database; old is nil after its end.
+func databaseChange(d, old *catalog.Database) answer.EnvChange {
+	c := answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: "master", NewCollation: d.Collation(), OldCollation: old.Collation()}
+	if old != nil {
+		c.Old = old.Name
+	}
+	return c
 }
 
 // setStatistics executes SET STATISTICS. TIME sends a message after each statement. IO has no

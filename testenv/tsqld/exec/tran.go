@@ -106,8 +106,7 @@ func (r transactions) tranName(e syntax.Expr) (string, error) {
 	}
 	name, isText := v.(string)
 	if !isText || !t.IsString() {
-		return "", mserr.New(3914, 16, "The data type \"%s\" is invalid for transaction names or savepoint names. "+
-			"Allowed data types are char, varchar, nchar, or nvarchar.", t.MessageName()).WithState(0)
+		return "", mserr.Of(3914, t.MessageName())
 	}
 	if name == "" {
 		return noName, nil

@@ -87,8 +87,7 @@ func (r handlers) throw(st *syntax.ThrowStmt) error {
 	}
 	n, ok := number.(int64)
 	if !ok || n < 50000 || n > 2147483647 {
-		return mserr.New(35100, 16, "Error number %d in the THROW statement is outside the valid range. "+
-			"Specify an error number in the valid range of 50000 to 2147483647.", n).WithState(10)
+		return mserr.Of(35100, n)
 	}
 	e := &mserr.Error{Number: int32(n), Class: 16, State: clampState(state)}
 	if text != nil {

@@ -61,8 +61,7 @@ func CheckBinding(st *syntax.CreateViewStmt) error {
 			continue
 		}
 		if n.Schema() == "" || n.Database() != "" {
-			return failure.At(mserr.New(4512, 16, "Cannot schema bind view '%s' because name '%s' is invalid for schema binding. "+
-				"Names must be in two-part format and an object cannot reference itself.", st.Name.String(), n.String()).WithState(3), n)
+			return failure.At(mserr.Of(4512, st.Name.String(), n.String()), n)
 		}
 	}
 	return nil

@@ -1,13 +1,13 @@
 package module
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
 
 // Text returns the text of a module for sys.sql_modules: that of st, which creates or alters it,
@@ -108,13 +108,15 @@ func Copy(to, from *catalog.Module) {
 // not supported.
 func IsTemporary(name string) bool { return strings.HasPrefix(name, "#") }
 
+// fullWords are the words that T-SQL lets statements shorten.
+var fullWords = map[string]string{"EXEC": "EXECUTE", "PROC": "PROCEDURE", "TRAN": "TRANSACTION"}
+
 // StatementName returns the name of a statement for messages: its first two words, such as "CREATE
 // TABLE".
 func StatementName(st syntax.Stmt) string {
-	text := printer.Print(st)
-	words := strings.Fields(strings.ToUpper(text))
-	if len(words) > 2 {
-		words = words[:2]
+	words := st.Words()
+	for i, w := range words {
+		words[i] = cmp.Or(fullWords[w], w)
 	}
-	return strings.TrimRight(strings.Join(words, " "), "(;,")
+	return strings.TrimSpace(words[0] + " " + words[1])
 }

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -17,7 +18,8 @@ import (
 
 // TestCatalogue checks the source of the constructors: each comment has the error's number, no two
 // constructors have the same number (except families that share one), and the arguments fit the
-// placeholders of the text.
+// placeholders of the text. The rest of the server makes only messages without a constructor by
+// their number, and with as many arguments as placeholders.
 func TestCatalogue(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -38,7 +40,7 @@ func TestCatalogue(t *testing.T) {
 			}
 			ast.Inspect(fn, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
-				if !ok || fmt.Sprint(call.Fun) != "message" {
+				if !ok || fmt.Sprint(call.Fun) != "Of" {
 					return true
 				}
 				lit, ok := call.Args[0].(*ast.BasicLit)
@@ -64,6 +66,27 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(seen), 200)
+	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || fmt.Sprint(call.Fun) != "&{mserr Of}" {
+				return true
+			}
+			number, err := strconv.Atoi(call.Args[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			require.Empty(t, seen[number], "%s: %d has a constructor", path, number)
+			definition, ok := definitions()[int32(number)] //nolint:gosec // as written
+			require.True(t, ok, "%s: messages.txt does not have %d", path, number)
+			require.Len(t, call.Args[1:], len(placeholder.FindAllString(definition.text, -1)), "%s: %d", path, number)
+			return true
+		})
+		return nil
+	}))
 	require.Equal(t, len(definitions()), strings.Count(messageList, "\n"), "a number has two texts")
 }
 

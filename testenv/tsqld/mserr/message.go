@@ -35,8 +35,9 @@ var definitions = sync.OnceValue(func() map[int32]definition {
 	return all
 })
 
-// message makes a message of messages.txt.
-func message(number int32, args ...any) *Error {
+// Of makes the message of messages.txt with a number. The arguments are the values of its
+// placeholders. It is for the messages without a constructor.
+func Of(number int32, args ...any) *Error {
 	d := definitions()[number]
 	return New(number, d.class, d.text, args...).WithState(d.state)
 }

@@ -79,84 +79,84 @@ var (
 )
 
 // XQueryEmpty is error 6306.
-func XQueryEmpty() *Error { return message(6306) }
+func XQueryEmpty() *Error { return Of(6306) }
 
 // XQueryNoChange is error 6305: the text of modify is no change.
-func XQueryNoChange() *Error { return message(6305) }
+func XQueryNoChange() *Error { return Of(6305) }
 
 // XMLLooseAttribute is error 6307.
-func XMLLooseAttribute() *Error { return message(6307) }
+func XMLLooseAttribute() *Error { return Of(6307) }
 
 // XMLDuplicateAttribute is error 6308.
-func XMLDuplicateAttribute(name string) *Error { return message(6308, name) }
+func XMLDuplicateAttribute(name string) *Error { return Of(6308, name) }
 
 // XQuerySQLVariable is error 9501: sql:variable names no variable.
-func XQuerySQLVariable(name string) *Error { return message(9501, name) }
+func XQuerySQLVariable(name string) *Error { return Of(9501, name) }
 
 // XQuerySQLVariableName is error 9519.
-func XQuerySQLVariableName(name string) *Error { return message(9519, name) }
+func XQuerySQLVariableName(name string) *Error { return Of(9519, name) }
 
 // XMLValueType is error 9500: value has a type that it cannot return.
-func XMLValueType(name string) *Error { return message(9500, name) }
+func XMLValueType(name string) *Error { return Of(9500, name) }
 
 // XMLMethodLiteral is error 8172; argument counts from 1.
-func XMLMethodLiteral(argument int, method string) *Error { return message(8172, argument, method) }
+func XMLMethodLiteral(argument int, method string) *Error { return Of(8172, argument, method) }
 
 // XMLMutator is error 8137: modify where a value is expected.
-func XMLMutator(method string) *Error { return message(8137, method) }
+func XMLMutator(method string) *Error { return Of(8137, method) }
 
 // XMLNoMutator is error 8113: another method than modify in SET.
-func XMLNoMutator(method string) *Error { return message(8113, method) }
+func XMLNoMutator(method string) *Error { return Of(8113, method) }
 
 // XMLMutatorOfNull is error 5302: modify of NULL; target is the variable or column.
-func XMLMutatorOfNull(target string) *Error { return message(5302, target) }
+func XMLMutatorOfNull(target string) *Error { return Of(5302, target) }
 
 // NodesColumn is error 493.
-func NodesColumn(column string) *Error { return message(493, column) }
+func NodesColumn(column string) *Error { return Of(493, column) }
 
 // NodesAlias is error 318: nodes without the names of its table and column.
-func NodesAlias() *Error { return message(318) }
+func NodesAlias() *Error { return Of(318) }
 
 // UnknownMethod is error 227.
-func UnknownMethod(name string) *Error { return message(227, name) }
+func UnknownMethod(name string) *Error { return Of(227, name) }
 
 // NoMethods is error 258: a method of a type without methods.
-func NoMethods(typeName string) *Error { return message(258, typeName) }
+func NoMethods(typeName string) *Error { return Of(258, typeName) }
 
 // XMLAutoNeedsTable is error 6800: FOR XML AUTO without a FROM clause.
-func XMLAutoNeedsTable() *Error { return message(6800) }
+func XMLAutoNeedsTable() *Error { return Of(6800) }
 
 // XMLUnnamed is error 6809.
-func XMLUnnamed() *Error { return message(6809) }
+func XMLUnnamed() *Error { return Of(6809) }
 
 // XQueryReplaceNone is error 6325.
-func XQueryReplaceNone() *Error { return message(6325) }
+func XQueryReplaceNone() *Error { return Of(6325) }
 
 // XQueryReplaceEmpty is error 6320.
-func XQueryReplaceEmpty() *Error { return message(6320) }
+func XQueryReplaceEmpty() *Error { return Of(6320) }
 
 // XMLCharacter is error 6309: a character that XML does not allow.
-func XMLCharacter(node string, c rune) *Error { return message(6309, node, c) }
+func XMLCharacter(node string, c rune) *Error { return Of(6309, node, c) }
 
 // XQueryTooLong is error 9502; argument counts from 1.
 func XQueryTooLong(argument int, method string, most int) *Error {
-	return message(9502, argument, method, most)
+	return Of(9502, argument, method, most)
 }
 
 // RemoteFunction is error 344: a method of a column with three or more parts in its name.
-func RemoteFunction(name string) *Error { return message(344, name, name) }
+func RemoteFunction(name string) *Error { return Of(344, name, name) }
 
 // XMLAutoGroups is error 6821.
-func XMLAutoGroups() *Error { return message(6821) }
+func XMLAutoGroups() *Error { return Of(6821) }
 
 // XMLExplicitColumns is error 6801.
-func XMLExplicitColumns() *Error { return message(6801) }
+func XMLExplicitColumns() *Error { return Of(6801) }
 
 // XMLExplicitTag is error 6803.
-func XMLExplicitTag() *Error { return message(6803) }
+func XMLExplicitTag() *Error { return Of(6803) }
 
 // XMLExplicitParent is error 6804.
-func XMLExplicitParent() *Error { return message(6804) }
+func XMLExplicitParent() *Error { return Of(6804) }
 
 // XMLBinaryAddress is error 6829.
-func XMLBinaryAddress(column string) *Error { return message(6829, column) }
+func XMLBinaryAddress(column string) *Error { return Of(6829, column) }

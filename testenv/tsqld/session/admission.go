@@ -33,15 +33,13 @@ func (i *Server) checkAdmissionLocked(s *Session, id int) error {
 	}
 	switch o := i.changing[id]; {
 	case o != nil && o != s:
-		return mserr.New(952, 16, "Database '%s' is in transition. Try the statement later.", d.Name)
+		return mserr.Of(952, d.Name)
 	case d.Options.Offline:
 		return mserr.DatabaseOffline(d.Name)
 	case d.Options.RestrictedUser && !s.OwnsDatabase(d) && !s.ServerRole("dbcreator"):
-		return mserr.New(923, 14,
-			"Database '%s' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin roles can access it.",
-			d.Name)
+		return mserr.Of(923, d.Name)
 	case d.Options.SingleUser && i.hasOtherLocked(id, s):
-		return mserr.New(924, 14, "Database '%s' is already open and can only have one user at a time.", d.Name)
+		return mserr.Of(924, d.Name)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (i *Server) Open(ctx context.Context, l Login) (*Session, error) {
 	if i.closed {
 		i.mu.Unlock()
 		i.Store.Release(conn)
-		return nil, mserr.New(6005, 14, "SHUTDOWN is in progress.")
+		return nil, mserr.Of(6005)
 	}
 	if i.checkAdmissionLocked(s, s.DatabaseID) != nil {
 		i.mu.Unlock()

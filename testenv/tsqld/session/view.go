@@ -67,6 +67,9 @@ func (s *View) Database() string {
 	return "master"
 }
 
+// Collation returns the default collation of the current database.
+func (s *View) Collation() types.Collation { return s.DatabaseByID(s.DatabaseID).Collation() }
+
 // Master returns the database that stores logins.
 func (s *View) Master() *catalog.Database { return s.DatabaseByID(catalog.DatabaseMaster) }
 

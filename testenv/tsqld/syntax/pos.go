@@ -25,8 +25,9 @@ func (a At) Pos() Pos { return a.pos }
 
 // stmt is embedded in every statement.
 type stmt struct {
-	at  Pos
-	end int32
+	at    Pos
+	end   int32
+	words [2]string
 }
 
 // Pos implements [Node].
@@ -38,8 +39,12 @@ func (s *stmt) Start() int { return int(s.at.Offset) }
 // End returns the byte offset after the statement's last token, without its semicolon.
 func (s *stmt) End() int { return int(s.end) }
 
+// Words returns the first two words of the statement in capitals, with "" for a token of another
+// kind.
+func (s *stmt) Words() [2]string { return s.words }
+
 // SetExtent implements [Stmt].
-func (s *stmt) SetExtent(at Pos, end int32) { s.at, s.end = at, end }
+func (s *stmt) SetExtent(at Pos, end int32, words [2]string) { s.at, s.end, s.words = at, end, words }
 
 // stmtNode marks statements.
 func (s *stmt) stmtNode() {}
@@ -49,9 +54,10 @@ type Stmt interface {
 	Node
 	Start() int
 	End() int
-	// SetExtent records the position of the statement: that of its first token, and the offset
-	// after its last token. Only the parser calls it.
-	SetExtent(at Pos, end int32)
+	Words() [2]string
+	// SetExtent records the position of the statement: that of its first token, the offset after
+	// its last token, and its first two words. Only the parser calls it.
+	SetExtent(at Pos, end int32, words [2]string)
 	stmtNode()
 }
 

@@ -14,7 +14,7 @@ func (e Objects) DatabaseProperty(database, property string) (types.Value, types
 	if d == nil {
 		return nil, types.NullType, false
 	}
-	c, _ := types.CollationByName(d.Options.Collation)
+	c := d.Collation()
 	other := d.Options.Other
 	property = strings.ToLower(property)
 	text := map[string]string{

@@ -70,9 +70,7 @@ func (r *Executor) configure(a Arguments) (int32, error) {
 		return 1, mserr.NotSupported("sp_configure '%s', %d", c.Name, value)
 	}
 	in.Configure(c.ID, value)
-	m := mserr.New(15457, 10,
-		"Configuration option '%s' changed from %d to %d. Run the RECONFIGURE statement to install.", c.Name,
-		now.Configured, value)
+	m := mserr.Of(15457, c.Name, now.Configured, value)
 	m.Line, m.Proc = 1, "sp_configure"
 	return 0, r.host.Info(m)
 }
@@ -110,7 +108,7 @@ func (r *Executor) showOptions(options []catalog.Configuration) (int32, error) {
 // restart.
 func (r *Executor) Reconfigure() error {
 	if !r.s.Sysadmin() {
-		return mserr.New(5812, 14, "You do not have permission to run the RECONFIGURE statement.")
+		return mserr.Of(5812)
 	}
 	r.s.Server.Reconfigure()
 	return nil

@@ -212,10 +212,9 @@ func (r *Executor) setSessionContext(a Arguments) (int32, error) {
 	key, ok := a["key"].(string)
 	switch {
 	case !ok:
-		return 1, mserr.New(225, 16, "The parameters supplied for the procedure \"sp_set_session_context\" are not valid.")
+		return 1, mserr.Of(225)
 	case key == "" || 2*utf8.RuneCountInString(key) > maxContextKey:
-		return 1, mserr.New(15666, 16, "Cannot set key '%s' in the session context. The size of the key cannot exceed %d bytes.",
-			key, maxContextKey)
+		return 1, mserr.Of(15666, key, maxContextKey)
 	}
 	readOnly, given := a["read_only"]
 	if given && readOnly == nil {
@@ -255,10 +254,10 @@ func (r *Executor) helpText(a Arguments) (int32, error) {
 			return 1, mserr.NoSuchProcObject(name, d.Name)
 		}
 	case m == nil:
-		return 1, mserr.New(15197, 16, "There is no text for object '%s'.", name)
+		return 1, mserr.Of(15197, name)
 	}
 	if m.Encrypted {
-		return 1, mserr.New(15471, 10, "The text for object '%s' is encrypted.", name)
+		return 1, mserr.Of(15471, name)
 	}
 	var rows [][]types.Value
 	for line := range strings.SplitAfterSeq(m.Text, "\n") {

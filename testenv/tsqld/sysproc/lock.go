@@ -30,7 +30,7 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	}
 	p := d.Principals.Find(principal)
 	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.Principals.IsMember(s.Principal(d), p.ID) {
-		return nil, res, mserr.New(1202, 16, "The database-principal '%s' does not exist or user is not a member.", principal)
+		return nil, res, mserr.Of(1202, principal)
 	}
 	name := a.text("resource")
 	if utf8.RuneCountInString(name) > maxAppLockName {

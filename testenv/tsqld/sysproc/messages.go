@@ -27,13 +27,13 @@ func (r *Executor) addMessage(a Arguments) (int32, error) {
 	case !r.s.Sysadmin():
 		return 1, mserr.ActionPermission()
 	case a["msgnum"] == nil || a["severity"] == nil || a["msgtext"] == nil:
-		return 1, mserr.New(15071, 16, "Usage: sp_addmessage <msgnum>,<severity>,<msgtext> [,<language> [,FALSE | TRUE [,REPLACE]]]")
+		return 1, mserr.Of(15071)
 	case id <= 50000:
-		return 1, mserr.New(15040, 16, "User-defined error messages must have an ID greater than 50000.")
+		return 1, mserr.Of(15040)
 	case severity < 1 || severity > 25:
-		return 1, mserr.New(15041, 16, "User-defined error messages must have a severity level between 1 and 25.")
+		return 1, mserr.Of(15041)
 	case exists && !strings.EqualFold(a.text("replace"), "replace"):
-		return 1, mserr.New(15043, 16, "You must specify 'REPLACE' to overwrite an existing message.")
+		return 1, mserr.Of(15043)
 	}
 	if err := onlyEnglish(a.text("lang")); err != nil {
 		return 1, err
@@ -69,7 +69,7 @@ func (r *Executor) dropMessage(a Arguments) (int32, error) {
 }
 
 func unknownMessage(id int64) error {
-	return mserr.New(15179, 16, "The message number %d or specified language version does not exist.", id)
+	return mserr.Of(15179, id)
 }
 
 // alterMessage executes sp_altermessage: it changes whether a message is logged, which has no

@@ -150,10 +150,3 @@ func (d *decoder) bVarchar() string { return d.ucs2(int(d.u8())) }
 
 // usVarchar reads a US_VARCHAR, whose length in characters has two bytes.
 func (d *decoder) usVarchar() string { return d.ucs2(int(d.u16())) }
-
-// end fails if bytes are left.
-func (d *decoder) end() {
-	if d.err == nil && d.has(1) {
-		d.failf("%d bytes after its end", len(d.buf)-d.pos)
-	}
-}

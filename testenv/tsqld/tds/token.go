@@ -178,8 +178,8 @@ func AppendPacketSizeChange(b []byte, size, old int) []byte {
 	return appendEnvText(b, envPacketSize, strconv.Itoa(size), strconv.Itoa(old))
 }
 
-// AppendCollationChange appends the ENVCHANGE of the server's collation, which is part of the
-// login.
+// AppendCollationChange appends the ENVCHANGE of the collation of the current database. The old
+// value is empty: go-mssqldb reads no other one.
 func AppendCollationChange(b []byte, c types.Collation) []byte {
 	return sized(b, tokenEnvChange, func(b []byte) []byte {
 		return append(appendCollation(append(b, envCollation, 5), c), 0)

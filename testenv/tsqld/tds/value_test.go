@@ -79,8 +79,8 @@ func TestValuesRoundTrip(t *testing.T) {
 				d := newDecoder("test", b)
 				got := readTypeInfo(d, formParam)
 				back := readValue(d, got, formParam)
-				d.end()
 				require.NoError(t, d.err, "%s", s.t)
+				require.Zero(t, d.left())
 				require.Equal(t, s.t, got.typ, "%s", s.t)
 				require.Equal(t, val, back, "%s", s.t)
 			}
@@ -100,8 +100,8 @@ func TestVariantsRoundTrip(t *testing.T) {
 		require.NoError(t, err, "%s", s.t)
 		d := newDecoder("test", b)
 		back := readVariant(d)
-		d.end()
 		require.NoError(t, d.err, "%s", s.t)
+		require.Zero(t, d.left())
 		require.Equal(t, packed, back, "%s", s.t)
 	}
 }
@@ -177,8 +177,8 @@ func TestLegacyTypes(t *testing.T) {
 			d := newDecoder("test", c.raw)
 			ti := readTypeInfo(d, formParam)
 			got := readValue(d, ti, formParam)
-			d.end()
 			require.NoError(t, d.err)
+			require.Zero(t, d.left())
 			require.Equal(t, c.typ, ti.typ)
 			require.Equal(t, c.want, got)
 		})

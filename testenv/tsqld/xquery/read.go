@@ -138,8 +138,7 @@ func (r *reader) addChild(n *Node) {
 // start opens an element.
 func (r *reader) start(t xml.StartElement) error {
 	if r.depth++; r.depth > maxDepth {
-		return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. "+
-			"Maximum allowed depth is %d levels.", maxDepth)
+		return mserr.Of(6335, maxDepth)
 	}
 	n := &Node{kind: Element, name: Name{Prefix: t.Name.Space, Local: t.Name.Local}}
 	r.at.add(n)

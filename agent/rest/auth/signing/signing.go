@@ -114,7 +114,7 @@ func (k *Keys) Len() int {
 // Sign returns a token with these claims, signed with RS256 by the first key.
 func (k *Keys) Sign(claims jwt.Claims) (string, error) {
 	if k.Len() == 0 {
-		return "", errors.New("sign a token: there is no key")
+		return "", errors.New("sign a token: the issuer has no key")
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	token.Header["kid"] = k.ids[0]

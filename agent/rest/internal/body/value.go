@@ -248,7 +248,7 @@ func (p *parser) escape() (rune, error) {
 }
 
 // unicodeEscape reads \uXXXX, or two of them for a character beyond the basic plane. Half of such a
-// pair is no character.
+// pair is refused.
 func (p *parser) unicodeEscape() (rune, error) {
 	hex := func(at int) (rune, bool) {
 		if at+6 > len(p.data) || p.data[at] != '\\' || p.data[at+1] != 'u' {

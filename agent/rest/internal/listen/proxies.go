@@ -43,12 +43,13 @@ func forwarded(proxies []netip.Prefix, next http.Handler) http.Handler {
 	})
 }
 
-// client returns the host:port that a request is counted for: the last address that is no trusted
-// proxy's, of the headers X-Forwarded-For or Forwarded (RFC 7239), to which each proxy adds its
-// sender at the end. Addresses before that one are the client's words.
+// client returns the host:port of the client of a request. If the sender is a trusted proxy, this
+// is the last address in the headers X-Forwarded-For or Forwarded (RFC 7239) that is not a trusted
+// proxy's: each proxy adds its sender at the end, and the client may have invented the addresses
+// before.
 //
-// A proxy sets one of the two headers, and may pass the other one on as the client has sent it. So
-// headers that contradict each other count for nothing, and the sender is the proxy.
+// A proxy sets one of the two headers, and may pass the other one on as the client has sent it. If
+// the headers contradict each other, both are ignored, and the client is the proxy.
 func client(proxies []netip.Prefix, r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !trusted(proxies, peer.Addr()) {
@@ -107,8 +108,8 @@ func forParameter(element string) (found string) {
 	return found
 }
 
-// last returns the last address of a list that is no trusted proxy's, or the first one if all are.
-// The result is not valid if it is hidden ("unknown", "_name") or no address.
+// last returns the last address of a list that is not a trusted proxy's, or the first address if
+// all are. The result is invalid if the text in its place is not an address, such as "unknown".
 func last(proxies []netip.Prefix, list []string) (addr netip.Addr) {
 	for _, text := range slices.Backward(list) {
 		if addr = parseNode(text); !addr.IsValid() || !trusted(proxies, addr) {

@@ -10,12 +10,11 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/listen"
 )
 
-// Gate bounds work that strangers can cause, such as the hash of a password. It refuses nobody. It
-// keeps those apart who send many wrong requests: networks that have missed in this window or in
-// the last one, and networks that have much work under way, share a few of the slots. All others
-// find at least the remaining slots. Of those who wait for a slot, the last one gets it: so a crowd
-// of networks that nobody has seen before delays those who come later by no more than what is under
-// way. It is safe for concurrent use.
+// Gate bounds work that unauthenticated callers can cause, such as the hash of a password. It
+// refuses no request, but makes requests wait. Networks with many misses in this window and in the
+// last one, and networks with much work under way, share a few of the slots; all others have the
+// remaining slots. A free slot goes to the request that came last: many networks at once can delay
+// a later request only by the work that is under way. A Gate is safe for concurrent use.
 type Gate struct {
 	few   chan struct{} // one value for each piece of work that shares the few slots
 	share int           // work of one network that is admitted without the few slots

@@ -23,15 +23,15 @@ const (
 )
 
 // Counter counts failures by network address and user. An address that has used up its failures
-// waits for the next window. Others are not affected: nobody can lock out another one's address. A
-// user who was right before from an address is refused only for failures of the same user from
-// there, not for those of others. It is safe for concurrent use; the zero value is ready.
+// waits for the next window; other addresses do not. After one success of a user from an address,
+// this user is refused there only for failures of the same user. A Counter is safe for concurrent
+// use; the zero value is ready.
 type Counter struct {
 	mu        sync.Mutex
 	since     time.Time // when the current window began
 	users     map[key]int
 	addresses map[netip.Prefix]int
-	right     map[key]struct{} // who was right once; of all windows
+	right     map[key]struct{} // users with a success, of all windows
 }
 
 type key struct {
@@ -67,7 +67,7 @@ func (c *Counter) Add(remote, user string, now time.Time) {
 	}
 }
 
-// Right remembers that a user was right from an address.
+// Right records a success of a user from an address.
 func (c *Counter) Right(remote, user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package buildinfo tells the version of this program.
+// Package buildinfo has the version of this program.
 package buildinfo
 
 import (

@@ -16,8 +16,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/fleet"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 var binary = flag.String("alert.watchdog", "", "path of a jobagent binary, with which TestWatchdog starts real processes (two minutes)")
@@ -54,7 +56,7 @@ func TestWatchdog(t *testing.T) {
 	agents := []*exec.Cmd{start("run"), start("run")}
 	start("serve")
 	require.Eventually(t, func() bool {
-		n, err := server.Store.LiveAgents(t.Context())
+		n, err := fleet.On(server.Store).Live(t.Context())
 		return err == nil && n == 2
 	}, time.Minute, 200*time.Millisecond)
 
@@ -65,9 +67,9 @@ func TestWatchdog(t *testing.T) {
 	require.NoError(t, alerting.On(server.Store).AddRule(ctx, "nothing-ran", alerting.AlertRunNotStarted,
 		alerting.Change{Seconds: &seconds, Channels: &[]string{"hook"}}))
 	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
-	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "nightly"})
+	_, err := catalog.On(server.Store).AddJob(ctx, model.JobSpec{Name: "nightly"})
 	require.NoError(t, err)
-	_, err = server.Store.AddJobStep(ctx, controldb.StepSpec{
+	_, err = catalog.On(server.Store).AddJobStep(ctx, model.StepSpec{
 		JobName: "nightly", CommandType: new("Http"), Command: new(`{"method": "POST", "url": "https://h.example/"}`),
 	})
 	require.NoError(t, err)

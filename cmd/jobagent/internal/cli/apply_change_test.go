@@ -17,8 +17,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 	"github.com/jobagent/jobagent/controldb/caller"
+	"github.com/jobagent/jobagent/controldb/catalog"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 var changes = flag.Bool("apply.changes", false, "TestApply/change makes a hundred random changes instead of a few")
@@ -144,7 +146,7 @@ func testConcurrentApplies(t *testing.T, f *fixture) {
 	for _, code := range codes {
 		require.Contains(t, []int{0, 6}, code, "done, or refused because of another change")
 	}
-	steps, err := f.server.Store.JobSteps(t.Context(), "j", nil)
+	steps, err := catalog.On(f.server.Store).JobSteps(t.Context(), "j", nil)
 	require.NoError(t, err)
 	require.Len(t, steps, 2)
 	require.Equal(t, steps[0].Command, steps[1].Command, "never a mixture")
@@ -169,7 +171,7 @@ func testFailure(t *testing.T, f *fixture) {
 	require.Equal(t, 3, code)
 	require.Equal(t, "created TargetGroup g\ncreated TargetGroup h\ncreated Job one\ncreated Job zzz\n4 created, 0 changed, 0 unchanged, 1 failed\n", stdout)
 	require.Contains(t, stderr, "error: Job \"two\": ")
-	jobs, err := store.Jobs(t.Context(), "two")
+	jobs, err := catalog.On(store).Jobs(t.Context(), "two")
 	require.NoError(t, err)
 	require.Empty(t, jobs, "nothing of a job that failed stays")
 	code, stdout, _ = f.run(t, "failing", text, "apply", "-f", "-", "--keep-going", "-o", "json")
@@ -180,7 +182,7 @@ func testFailure(t *testing.T, f *fixture) {
 	require.Contains(t, result.Changes[3].Error, "jobagent target-group list")
 	require.NotContains(t, result.Changes[3].Error, "jobs.", "the words are those of the command line")
 
-	entries, err := store.AuditLog(t.Context(), controldb.AuditFilter{Limit: 100})
+	entries, err := auditlog.On(store).Read(t.Context(), auditlog.Filter{Limit: 100})
 	require.NoError(t, err)
 	first := map[string]bool{}
 	for _, e := range entries {
@@ -235,7 +237,7 @@ func testPrune(t *testing.T, f *fixture) {
 	require.Equal(t, 2, code, "1 says that something differs")
 	require.Contains(t, stderrOfDiff.String(), "\nerror: the disk is full\n")
 
-	_, err := store.StartJob(t.Context(), "everything", uuid.Nil)
+	_, err := executions.On(store).StartJob(t.Context(), "everything", uuid.Nil)
 	require.NoError(t, err)
 	code, _, stderr = f.run(t, "pruned", job, "apply", "-f", "-", "--prune", "--yes")
 	require.Equal(t, 6, code)
@@ -247,7 +249,6 @@ func testPrune(t *testing.T, f *fixture) {
 	require.Contains(t, f.ok(t, "pruned", "", "target-group", "list"), "tenants", "kinds that the files do not have stay")
 }
 
-// fullDisk accepts nothing.
 // An apply does not start the only run of a job's own schedule again.
 func testPastRun(t *testing.T, f *fixture) {
 	const file = "apiVersion: jobagent/v1\nkind: Job\nname: just once\nschedule: {enabled: true}\n"
@@ -268,6 +269,7 @@ FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id
 	require.True(t, enabled, "another start time is another run")
 }
 
+// fullDisk accepts nothing.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }

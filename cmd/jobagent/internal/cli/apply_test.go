@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
@@ -159,9 +160,9 @@ func testRetryErrors(t *testing.T, f *fixture) {
 	store := f.open(t, "retries")
 	_, err := targetgroups.On(store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	_, err = catalog.On(store).AddJob(t.Context(), model.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", Command: new("PRINT 1;"), TargetGroup: new("g")})
+	_, err = catalog.On(store).AddJobStep(t.Context(), model.StepSpec{JobName: "j", Command: new("PRINT 1;"), TargetGroup: new("g")})
 	require.NoError(t, err)
 	const line = "    retry_errors: All\n"
 	exported := f.ok(t, "retries", "", "export")
@@ -173,7 +174,7 @@ func testRetryErrors(t *testing.T, f *fixture) {
 	require.Contains(t, stdout, "retry_errors")
 	f.ok(t, "retries", without, "apply", "-f", "-")
 	require.Equal(t, without, f.ok(t, "retries", "", "export"))
-	options, err := store.JobSteps(t.Context(), "j", nil)
+	options, err := catalog.On(store).JobSteps(t.Context(), "j", nil)
 	require.NoError(t, err)
 	require.Equal(t, "Transient", options[0].RetryErrors)
 }

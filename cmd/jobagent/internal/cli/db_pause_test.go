@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb/executions"
 )
 
 // While the control database is paused, the commands about runs and agents say so on stderr, and a
@@ -27,7 +28,7 @@ func TestPauseIsTold(t *testing.T) {
 	do(exit.CodeOK, "job", "create", "j")
 	do(exit.CodeOK, "step", "add", "j", "--command", "SELECT 1;", "--target-group", "g")
 	id := uuid.New()
-	_, err := server.Store.StartJob(t.Context(), "j", id)
+	_, err := executions.On(server.Store).StartJob(t.Context(), "j", id)
 	require.NoError(t, err)
 	commands := [][]string{
 		{"agent", "status", "-o", "json"}, {"execution", "list", "-o", "json"}, {"execution", "explain", id.String(), "-o", "json"},

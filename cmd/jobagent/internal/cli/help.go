@@ -59,7 +59,7 @@ func fitHelp(root *cobra.Command) {
 		cmd.SetOut(&b)
 		help(cmd, args)
 		cmd.SetOut(out)
-		// That --keep is --keep=true goes without saying. Blanks keep the columns.
+		// --keep needs no value. Blanks in place of the forms keep the columns.
 		const always = "[=true|false]"
 		for line := range strings.Lines(strings.ReplaceAll(b.String(), always, strings.Repeat(" ", len(always)))) {
 			fmt.Fprintln(out, strings.TrimRight(line, " \n"))

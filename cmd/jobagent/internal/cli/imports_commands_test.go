@@ -50,7 +50,7 @@ func TestImportedCommandsRun(t *testing.T) {
 		"dump.sh": {jobs.Failed, "Line 1 of a crontab ran the program /opt/dump.sh and could not be carried over."},
 		"pod":     {jobs.Failed, "ran the program /bin/report and could not be carried over."},
 	} {
-		id, err := server.Store.StartJob(ctx, job, uuid.Nil)
+		id, err := executions.On(server.Store).StartJob(ctx, job, uuid.Nil)
 		require.NoError(t, err)
 		var rows []executions.Execution
 		require.Eventually(t, func() bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 )
@@ -163,7 +164,7 @@ func TestImportedScriptsRun(t *testing.T) {
 	require.NoError(t, control.QueryRowContext(ctx, `SELECT parameters FROM jobs.schedules WHERE job_name = N'validateOrder' AND parameters IS NOT NULL;`).Scan(&parameters))
 	require.Equal(t, `{"salesOrderId":"1234"}`, parameters)
 
-	steps, err := server.Store.JobSteps(ctx, "nightly 'index'", nil)
+	steps, err := catalog.On(server.Store).JobSteps(ctx, "nightly 'index'", nil)
 	require.NoError(t, err)
 	require.Len(t, steps, 3)
 	require.Equal(t, "PRINT 'it''s $(x)';\r\nGO\r\nSELECT 2;", steps[0].Command)

@@ -165,7 +165,7 @@ func TestQueryFailures(t *testing.T) {
 		"it does not go with -o csv":                              {"--group", "tenants", "SELECT 1 AS a", "-o", "csv", "--jq", "."},
 		"give --yes if that is meant":                             {"--group", "tenants", "SELECT 1 AS a", "--write"},
 		"target group \"nobody\" does not exist":                  {"--group", "nobody", "SELECT 1 AS a"},
-		"there is no database to ask":                             {"--servers", server.ServerName(), "-d", "nothing*", "SELECT 1 AS a"},
+		"have no database to ask":                                 {"--servers", server.ServerName(), "-d", "nothing*", "SELECT 1 AS a"},
 		"--servers \"a b\": ":                                     {"--servers", "a b", "SELECT 1 AS a"},
 		"cannot be judged, because it cannot be read":             {"--group", "tenants", "SELECT 'x"},
 		"--trust-server-certificate and --certificate-sha256 are": {"--group", "tenants", "SELECT 1", "--trust-server-certificate"},

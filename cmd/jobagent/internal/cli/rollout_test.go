@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 )
 
@@ -91,7 +92,7 @@ func TestRolloutCommands(t *testing.T) {
 	require.Equal(t, exit.CodeConflict, code)
 	require.Contains(t, stderr, "has no plan")
 	require.Empty(t, must("execution", "list", "-o", "name"), "nothing was started")
-	require.NoError(t, server.Store.SetJobRollout(t.Context(), "migrate", plan, nil))
+	require.NoError(t, catalog.On(server.Store).SetJobRollout(t.Context(), "migrate", plan, nil))
 	must("job", "start", "migrate", "--no-rollout", "--param", "fail=1", "--execution-id", "00000000-0000-4000-8000-000000000009")
 	code, _, stderr = run("execution", "watch", "00000000-0000-4000-8000-000000000009", "-o", "json")
 	require.Equal(t, exit.CodeRunFailed, code, stderr)

@@ -58,6 +58,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Run executes one command line and returns the exit code. It prints an error on one line of
@@ -68,7 +69,6 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer flush(stdout, stderr)
 	app := connect.New(stdin, stdout, stderr)
 	root := newRootCommand(app)
-	refuseUnknownTopics(root)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		values.CompleteFlags(root, app)
 	}
@@ -76,6 +76,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	addCobraCommands(root) // completion writes to the output that root has at this point
 	// The audit log joins the entries of one invocation.
 	ctx = caller.With(ctx, caller.Caller{Door: caller.DoorCLI, CorrelationID: uuid.New(), TraceParent: os.Getenv("TRACEPARENT")})
 	cmd, err := root.ExecuteContextC(command.WithProduction(ctx, app.Production))
@@ -177,20 +178,50 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	return root
 }
 
-// refuseUnknownTopics makes `jobagent help foo` fail, as `jobagent foo` does. Cobra prints the help
-// of the last command that it knows.
-func refuseUnknownTopics(root *cobra.Command) {
+// addCobraCommands adds the commands help and completion, which cobra would add itself, and makes
+// them refuse what they do not know with the exit code of a usage error.
+func addCobraCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() != "help" {
-			continue
-		}
-		cmd.Args = func(_ *cobra.Command, args []string) error {
-			found, rest, err := root.Find(args)
-			if err == nil && len(rest) == 0 {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = topicArgs
+		case "completion":
+			var shells []string
+			for _, shell := range cmd.Commands() {
+				shells = append(shells, shell.Name())
+				shell.Args = refuseArgs
+			}
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return exit.Usagef("unknown shell %q: want %s", args[0], wording.Or(shells))
+				}
 				return nil
 			}
-			return exit.Usagef("unknown command %q: see %s --help", strings.Join(append([]string{root.Name()}, args...), " "), found.CommandPath())
 		}
 	}
+}
+
+// topicArgs makes `jobagent help foo` fail, as `jobagent foo` does. Cobra prints the help of the
+// last command that it knows.
+func topicArgs(cmd *cobra.Command, args []string) error {
+	root := cmd.Root()
+	found, rest, err := root.Find(args)
+	switch {
+	case err == nil && len(rest) == 0:
+		return nil
+	case found.IsAdditionalHelpTopicCommand():
+		return exit.Usagef("unknown help topic %q: see %s help %s", strings.Join(args, " "), root.Name(), found.Name())
+	}
+	return exit.Usagef("unknown command %q: see %s --help", root.Name()+" "+strings.Join(args, " "), found.CommandPath())
+}
+
+// refuseArgs refuses the arguments of a command that takes none.
+func refuseArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return exit.Usagef("unexpected argument %q: see %s --help", args[0], cmd.CommandPath())
+	}
+	return nil
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // explainJSON runs jobagent schedule explain.
@@ -41,7 +42,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	ctx := t.Context()
 	server := clitest.Server(t)
 	store, dsn := server.Store, server.DSN(embedded.ControlDatabase)
-	_, err := store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	_, err := catalog.On(store).AddJob(ctx, model.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *",
 		"over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
@@ -135,7 +136,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	ctx := t.Context()
 	server := clitest.Server(t)
-	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	_, err := catalog.On(server.Store).AddJob(ctx, model.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	schedule := func(args ...string) string {
 		var stdout, stderr bytes.Buffer
@@ -184,7 +185,7 @@ SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_intern
 func TestScheduleAddListsErrorsOfCalendar(t *testing.T) {
 	ctx := t.Context()
 	server := clitest.Server(t)
-	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	_, err := catalog.On(server.Store).AddJob(ctx, model.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	require.NoError(t, timetable.On(server.Store).AddCalendar(ctx, "holidays", `{"dates": 7}`))
 	var stdout, stderr bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -130,7 +131,7 @@ EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]'
 	again := script("second")
 	require.Equal(t, text, again)
 	declared := func(store *controldb.Store) string {
-		detail, err := store.JobDetail(ctx, "it's [j]")
+		detail, err := catalog.On(store).JobDetail(ctx, "it's [j]")
 		require.NoError(t, err)
 		return detail.Parameters
 	}
@@ -141,7 +142,7 @@ EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]'
 	require.Len(t, schedules, 3)
 	require.True(t, schedules[2].Paused)
 	require.Equal(t, "why\nnot", schedules[2].PauseNote)
-	steps, err := second.JobSteps(ctx, "it's [j]", nil)
+	steps, err := catalog.On(second).JobSteps(ctx, "it's [j]", nil)
 	require.NoError(t, err)
 	require.Equal(t, command, steps[0].Command)
 	require.Equal(t, []string{"Http", `{"url": "https://example.com/$(run_id)"}`, ""}, []string{steps[2].CommandType, steps[2].Command, steps[2].TargetGroup})

@@ -83,6 +83,14 @@ SET first_seen_at = '2026-01-01', last_seen_at = '2026-01-01', elastic_pool_name
 		require.NotContains(t, run("", line), "warning", line)
 	}
 	require.Contains(t, run("", "limit set ElasticPool pool1 4 --server sql2"), "warning")
+
+	// With more databases than are read for a warning, there is none; a server is looked up by its
+	// name.
+	_, err = db.ExecContext(t.Context(), `INSERT INTO jobs_internal.targets (target_id, server_name, database_name, server_key, database_key)
+SELECT NEWID(), N'sql3', CONCAT(N'd', s.value), N'sql3', CONCAT(N'd', s.value) FROM GENERATE_SERIES(1, 10000) AS s;`)
+	require.NoError(t, err)
+	require.NotContains(t, run("", "limit set ElasticPool pool2 3"), "warning")
+	require.Contains(t, run("", "limit set Server sql2 3"), "warning")
 }
 
 // Databases get tags from the command line and from a file, and groups have members by tags.

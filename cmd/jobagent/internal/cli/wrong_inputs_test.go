@@ -43,7 +43,7 @@ alert rule add silent NoAgent
 job start j --execution-id 00000000-0000-4000-8000-000000000001
 `
 
-// run1 is the active run of the fixture, noRun no run, and noID the ID of nothing.
+// run1 is the ID of the active run of the fixture, and noRun an ID that no object has.
 const (
 	run1  = "00000000-0000-4000-8000-000000000001"
 	noRun = "00000000-0000-4000-8000-000000000002"
@@ -59,6 +59,9 @@ var wrongInputs = []struct {
 }{
 	{"help foo", 2, `unknown command "jobagent foo": see jobagent --help`},
 	{"help job foo", 2, `unknown command "jobagent job foo": see jobagent job --help`},
+	{"help output nope", 2, `unknown help topic "output nope": see jobagent help output`},
+	{"completion tcsh", 2, `unknown shell "tcsh": want bash, fish, powershell or zsh`},
+	{"completion bash x", 2, `unexpected argument "x": see jobagent completion bash --help`},
 	{"help job delete x", 2, `unknown command "jobagent job delete x": see jobagent job delete --help`},
 	// Names.
 	{"job show EMPTY", 2, "JOB is empty"},
@@ -575,9 +578,9 @@ type generatedInput struct {
 	want string
 }
 
-// generatedInputs returns, for every command, an unknown flag, and for every flag that is neither
-// a text nor a switch a text that it does not accept. TestFaultyFlags and TestFaultyArguments have
-// the texts. So no command and no flag is without a case.
+// generatedInputs returns, for every flag that is neither a text nor a switch, a text that it does
+// not accept. TestFaultyFlags and TestFaultyArguments have the texts, and TestExitCodes has unknown
+// flags, so that no flag is without a case.
 func generatedInputs() (list []generatedInput) {
 	eachCommand(func(cmd *cobra.Command) {
 		if cmd.HasSubCommands() {
@@ -587,7 +590,6 @@ func generatedInputs() (list []generatedInput) {
 		for _, word := range values.Words(cmd) {
 			path = append(path, fitting(word))
 		}
-		list = append(list, generatedInput{append(slices.Clone(path), "--no-such-flag"), "no-such-flag"})
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Type() == "bool" || strings.HasPrefix(f.Value.Type(), "string") {
 				return

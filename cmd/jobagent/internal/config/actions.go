@@ -57,7 +57,7 @@ func (s *Secret) UnmarshalJSON(text []byte) error {
 			err = json.Unmarshal(value, &s.Reference)
 		case "hosts":
 			if err = json.Unmarshal(value, &s.Hosts); err == nil && s.Hosts == nil {
-				s.Hosts = []string{} // null is no permission to send the secret anywhere
+				s.Hosts = []string{} // null permits no host; only an absent member permits all
 			}
 		default:
 			return fmt.Errorf("unknown member %q of a secret: want ref and hosts", name)

@@ -22,7 +22,7 @@ type Metrics struct {
 		Certificate string `json:"certificate"` // path of a PEM file
 		Key         string `json:"key"`         // path of a PEM file
 	} `json:"tls"` // of listen
-	InsecureHTTP bool   `json:"insecure_http"` // serve plain HTTP on listen, although it is no loopback address
+	InsecureHTTP bool   `json:"insecure_http"` // serve plain HTTP on listen, although it is not a loopback address
 	Token        string `json:"token"`         // bearer token for listen: env:NAME or file:PATH; default: none is needed
 }
 

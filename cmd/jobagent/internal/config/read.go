@@ -101,7 +101,7 @@ func (c *checker) wrong(v *jsontree.Value, format string, args ...any) error {
 	return c.errorf(v.At, v.Path(), format, args...)
 }
 
-// syntax says where the text is no JSON.
+// syntax returns the error about the place where the text stops being JSON.
 func (c *checker) syntax(err error) error {
 	var syntax *json.SyntaxError
 	end := len(strings.TrimRight(c.text, " \t\r\n"))

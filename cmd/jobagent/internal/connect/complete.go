@@ -12,8 +12,8 @@ import (
 // errAsks means that the login needs a person, or a keyring that may ask one.
 var errAsks = errors.New("the password of the context is not at hand")
 
-// Complete runs fn with the control database while a person types a command: it prints nothing, and
-// asks neither a person nor a keyring. The caller bounds its time.
+// Complete runs fn with the control database for the completion of a command line: it prints
+// nothing, and reads no password from a terminal or a keyring. The caller bounds its time.
 func (c *Connections) Complete(ctx context.Context, fn func(context.Context, *controldb.Store) error) error {
 	c.settings.printer.Stderr = io.Discard
 	from, err := c.settings.Connection()

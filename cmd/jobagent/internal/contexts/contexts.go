@@ -1,7 +1,7 @@
 // Package contexts keeps connections to control databases by name, as kubectl and sqlcmd do. A file
 // has the server, the database and the login of each; it never has a password, but says where the
-// password is: in the keyring of the operating system, an environment variable, a file, or a
-// person's head. DESIGN.md has the reasons.
+// password is: in the keyring of the operating system, in an environment variable or in a file; or
+// that the command asks for it. DESIGN.md has the reasons.
 package contexts
 
 import (
@@ -63,7 +63,7 @@ var EntraNames = []string{"entra", "entra-managed-identity", "entra-service-prin
 // authWindows is the login with a Windows account: by Kerberos, or on Windows by SSPI.
 const authWindows = "windows"
 
-// AuthNames are the ways to log in that are no login of the server.
+// AuthNames are the ways to log in other than a login of the server.
 var AuthNames = append([]string{authWindows}, EntraNames...)
 
 // entraKinds maps EntraNames to the values of fedauth in connection strings.

@@ -161,7 +161,7 @@ func Update(change func(*File) error) error {
 		return err
 	}
 	if path == "" {
-		return exit.Usagef("there is no place for contexts: set %s to the path of a file, or HOME", EnvFile)
+		return exit.Usagef("contexts have no file: set %s to the path of a file, or HOME", EnvFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return exit.Usagef("directory of the contexts: %w", err)
@@ -205,7 +205,7 @@ func (f *File) Get(name string) (Context, error) {
 		return f.Contexts[i], nil
 	}
 	if len(f.Contexts) == 0 {
-		return Context{}, exit.With(exit.CodeNotFound, fmt.Errorf("context %s does not exist: there are none; jobagent context add makes one", name))
+		return Context{}, exit.With(exit.CodeNotFound, fmt.Errorf("context %s does not exist: no context exists; jobagent context add makes one", name))
 	}
 	return Context{}, exit.With(exit.CodeNotFound, fmt.Errorf("context %s does not exist; there are %s", name, strings.Join(f.Names(), ", ")))
 }

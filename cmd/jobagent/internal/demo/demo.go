@@ -168,7 +168,7 @@ func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory 
 			return err
 		}
 		started := time.Now()
-		id, err := server.Store.StartJob(ctx, jobName, uuid.Nil)
+		id, err := executions.On(server.Store).StartJob(ctx, jobName, uuid.Nil)
 		if err != nil {
 			return err
 		}

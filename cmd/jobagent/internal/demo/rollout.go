@@ -13,9 +13,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -105,7 +107,7 @@ func (s *rolloutShow) play(ctx context.Context) (first, undo uuid.UUID, err erro
    %s
 
      jobagent job start '%s'`, addJob, addNote, addJob)
-	if first, err = store.StartJob(ctx, addJob, uuid.Nil); err != nil {
+	if first, err = executions.On(store).StartJob(ctx, addJob, uuid.Nil); err != nil {
 		return first, undo, err
 	}
 	if err := s.follow(ctx, first, rollouts.Stopped); err != nil {
@@ -176,16 +178,16 @@ func (s *rolloutShow) define(ctx context.Context) error {
 	}
 	none := 0
 	for _, job := range []struct{ name, script string }{{dropJob, dropNote}, {addJob, addNote}} {
-		if _, err := store.AddJob(ctx, controldb.JobSpec{Name: job.name}); err != nil {
+		if _, err := catalog.On(store).AddJob(ctx, model.JobSpec{Name: job.name}); err != nil {
 			return err
 		}
-		if _, err := store.AddJobStep(ctx, controldb.StepSpec{
+		if _, err := catalog.On(store).AddJobStep(ctx, model.StepSpec{
 			JobName: job.name, Command: new(job.script), TargetGroup: new(groupName), RetryAttempts: &none,
 		}); err != nil {
 			return err
 		}
 	}
-	return store.SetJobRollout(ctx, addJob, rolloutPlan, nil)
+	return catalog.On(store).SetJobRollout(ctx, addJob, rolloutPlan, nil)
 }
 
 // follow prints what a roll-out does until it has a state.

@@ -8,9 +8,10 @@ import (
 	"sync"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -117,7 +118,7 @@ func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver
 		}
 	}
 	description := "Gives every order its total, collects the revenue of all tenants, and reports how that went."
-	if _, err := store.AddJob(ctx, controldb.JobSpec{Name: jobName, Description: &description}); err != nil {
+	if _, err := catalog.On(store).AddJob(ctx, model.JobSpec{Name: jobName, Description: &description}); err != nil {
 		return err
 	}
 	change, err := script("step1.sql")
@@ -130,19 +131,19 @@ func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver
 	}
 	names, retries, kind, constant := []string{"Add and fill Orders.Total", "Collect revenue", "Post a summary"}, 2, "SqlDatabase", 1.0
 	outServer, outDatabase, outTable := server.ServerName(), reportDatabase, reportTable
-	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
+	if _, err := catalog.On(store).AddJobStep(ctx, model.StepSpec{
 		JobName: jobName, StepName: &names[0], Command: new(change), TargetGroup: new(groupName), RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
 	}); err != nil {
 		return err
 	}
-	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
+	if _, err := catalog.On(store).AddJobStep(ctx, model.StepSpec{
 		JobName: jobName, StepName: &names[1], Command: new(report), TargetGroup: new(groupName), RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
-		Output: &controldb.OutputSpec{Type: &kind, Server: &outServer, Database: &outDatabase, Table: &outTable},
+		Output: &model.OutputSpec{Type: &kind, Server: &outServer, Database: &outDatabase, Table: &outTable},
 	}); err != nil {
 		return err
 	}
 	commandType, finished := string(action.TypeHTTP), "Finished"
-	_, err = store.AddJobStep(ctx, controldb.StepSpec{
+	_, err = catalog.On(store).AddJobStep(ctx, model.StepSpec{
 		JobName: jobName, StepName: &names[2], CommandType: &commandType, Command: new(receiver.summaryAction()), RetryAttempts: &retries,
 		RunWhen: &finished,
 	})

@@ -40,8 +40,8 @@ const (
 //go:embed target_login.sql
 var targetLoginText string
 
-// prepareDatabases creates the control database, with a content that may be none, and the login for
-// targets before clients can connect.
+// prepareDatabases creates the control database, with the content of control if it is not nil, and
+// the login for targets. It is called before clients can connect.
 func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer, control tsqld.Image) error {
 	connector, err := mssql.NewConnector(e.DSN("master"), dialer)
 	if err != nil {

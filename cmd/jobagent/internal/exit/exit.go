@@ -23,7 +23,7 @@ const (
 	CodeConnection  = 4   // the server is unreachable or refuses the login, or the login has no role
 	CodeSchema      = 5   // the control database is not installed, or its schema has another version
 	CodeConflict    = 6   // the object's state forbids the operation: it exists already, is in use, or runs
-	CodeRunFailed   = 7   // --wait: the run did not succeed, or no target ran; doctor: a finding is no OK; import --strict: something was lost; query, drift check: a database failed or differs
+	CodeRunFailed   = 7   // --wait: the run did not succeed, or no target ran; doctor: a warning or an error; import --strict: something was lost; query, drift check: a database failed or differs
 	CodeWaitTimeout = 124 // --wait-timeout has passed; the run goes on (as timeout(1) of coreutils)
 	CodeInterrupted = 130 // a signal ended the command (128 + SIGINT, as in shells)
 )

@@ -10,7 +10,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/fleet"
+	"github.com/jobagent/jobagent/controldb/naming"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
@@ -18,20 +21,20 @@ import (
 )
 
 // Job reads a job by its name. It is an error if there is none.
-func Job(ctx context.Context, store *controldb.Store, name string) (controldb.Job, error) {
-	list, err := store.Jobs(ctx, name)
+func Job(ctx context.Context, store *controldb.Store, name string) (catalog.Job, error) {
+	list, err := catalog.On(store).Jobs(ctx, name)
 	if err != nil {
-		return controldb.Job{}, err
+		return catalog.Job{}, err
 	}
 	if len(list) == 0 {
-		return controldb.Job{}, missing(ctx, store, "job", name, controldb.NameFilter{Kind: controldb.NamesOfJobs}, "jobagent job list shows all jobs")
+		return catalog.Job{}, missing(ctx, store, "job", name, naming.Filter{Kind: naming.OfJobs}, "jobagent job list shows all jobs")
 	}
 	return list[0], nil
 }
 
 // AgentAlive reports whether there is a live agent. If known is false, the login may not read that.
 func AgentAlive(ctx context.Context, store *controldb.Store) (alive, known bool) {
-	n, err := store.LiveAgents(ctx)
+	n, err := fleet.On(store).Live(ctx)
 	return n > 0, err == nil
 }
 
@@ -45,7 +48,7 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (ti
 		if _, err := Job(ctx, store, job); err != nil {
 			return timetable.Schedule{}, err
 		}
-		f := controldb.NameFilter{Kind: controldb.NamesOfSchedules, Of: job}
+		f := naming.Filter{Kind: naming.OfSchedules, Of: job}
 		return timetable.Schedule{}, missing(ctx, store, "schedule", name, f, "jobagent schedule list --job JOB shows its schedules")
 	}
 	return list[0], nil
@@ -60,7 +63,7 @@ func Trigger(ctx context.Context, store *controldb.Store, job, name string) (tri
 	if _, err := Job(ctx, store, job); err != nil {
 		return triggers.Trigger{}, err
 	}
-	f := controldb.NameFilter{Kind: controldb.NamesOfTriggers, Of: job}
+	f := naming.Filter{Kind: naming.OfTriggers, Of: job}
 	return triggers.Trigger{}, missing(ctx, store, "trigger", name, f, "jobagent job trigger list --job JOB shows its triggers")
 }
 
@@ -71,7 +74,7 @@ func Calendar(ctx context.Context, store *controldb.Store, name string) (timetab
 		return timetable.Calendar{}, err
 	}
 	if len(list) == 0 {
-		return timetable.Calendar{}, missing(ctx, store, "calendar", name, controldb.NameFilter{Kind: controldb.NamesOfCalendars}, "jobagent calendar list shows all calendars")
+		return timetable.Calendar{}, missing(ctx, store, "calendar", name, naming.Filter{Kind: naming.OfCalendars}, "jobagent calendar list shows all calendars")
 	}
 	return list[0], nil
 }
@@ -96,7 +99,7 @@ func Members(ctx context.Context, store *controldb.Store, group string) ([]targe
 		return nil, err
 	}
 	if len(groups) == 0 {
-		return nil, missing(ctx, store, "target group", group, controldb.NameFilter{Kind: controldb.NamesOfTargetGroups}, "jobagent target-group list shows all groups")
+		return nil, missing(ctx, store, "target group", group, naming.Filter{Kind: naming.OfTargetGroups}, "jobagent target-group list shows all groups")
 	}
 	return targetgroups.On(store).ResolvableMembers(ctx, group)
 }

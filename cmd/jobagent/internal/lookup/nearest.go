@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/naming"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
@@ -34,13 +35,13 @@ const suggestedNames = 1000
 // missing returns the error about a name that no object has, such as the job "nihgtly", with the
 // nearest name of the kind. Only then it reads names. Hint says how to list them. Parts of a job
 // are looked for in the job f.Of.
-func missing(ctx context.Context, store *controldb.Store, what, name string, f controldb.NameFilter, hint string) error {
+func missing(ctx context.Context, store *controldb.Store, what, name string, f naming.Filter, hint string) error {
 	text := fmt.Sprintf("%s %q does not exist", what, name)
 	if f.Of != "" {
 		text = fmt.Sprintf("job %q has no %s %q", f.Of, what, name)
 	}
 	f.Limit = suggestedNames
-	list, err := store.Names(ctx, f)
+	list, err := naming.On(store).List(ctx, f)
 	if err == nil { // else the error would hide that the name does not exist
 		var names []string
 		for _, n := range list {
@@ -79,7 +80,7 @@ const shownCandidates = 5
 // Execution returns the ID of the run that begins with a text, among the latest runs. It is an
 // error if there is none, or more than one.
 func Execution(ctx context.Context, store *controldb.Store, prefix string) (uuid.UUID, error) {
-	list, err := store.ExecutionsByPrefix(ctx, prefix, shownCandidates+1)
+	list, err := naming.On(store).Executions(ctx, prefix, shownCandidates+1)
 	if err != nil {
 		return uuid.Nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
@@ -48,7 +49,7 @@ func RunTargets(ctx context.Context, store *controldb.Store, run uuid.UUID, name
 // knownTargets reads the databases of a job's target groups, as runs resolved them last, and
 // the members that are databases. If a group was never resolved, it reads all databases of runs.
 func knownTargets(ctx context.Context, store *controldb.Store, job string) ([]targets.Target, error) {
-	steps, err := store.JobSteps(ctx, job, nil)
+	steps, err := catalog.On(store).JobSteps(ctx, job, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +111,8 @@ func outcomeTargets(ctx context.Context, store *controldb.Store, group string) (
 // choose finds the databases that names name. With open, a SERVER/DATABASE need not be known. The
 // known ones are read if they are needed.
 func choose(names []string, open bool, read func() ([]targets.Target, error)) ([]targets.Target, error) {
-	if n := len(names); n > controldb.MaxOnlyTargets {
-		return nil, exit.Usagef("%d databases are named: at most %d are permitted; name none to run on all", n, controldb.MaxOnlyTargets)
+	if n := len(names); n > executions.MaxOnlyTargets {
+		return nil, exit.Usagef("%d databases are named: at most %d are permitted; name none to run on all", n, executions.MaxOnlyTargets)
 	}
 	var byKey map[string]targets.Target
 	var byName map[string][]targets.Target

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -45,7 +45,7 @@ type TrialMessage struct {
 }
 
 // NewStep returns the view of a step.
-func NewStep(s controldb.JobStep) Step {
+func NewStep(s catalog.JobStep) Step {
 	return Step{
 		ID:               s.StepID,
 		Name:             s.StepName,

@@ -101,8 +101,8 @@ func planFile(m executions.ExecutionMessage, batch, n int) string {
 	return name + ".sqlplan"
 }
 
-// fileName returns at most 60 characters of a name, with an underscore in place of each that is no
-// ASCII letter, digit or one of -.
+// fileName returns at most 60 characters of a name. An underscore replaces each character that is
+// not an ASCII letter, a digit, a hyphen or a period.
 func fileName(name string) string {
 	safe := []rune(strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

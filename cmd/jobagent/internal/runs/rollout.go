@@ -28,7 +28,7 @@ type RolloutReader interface {
 	PreflightProgress(ctx context.Context, w rollouts.Wave) (ended, all int, err error)
 }
 
-// ReadRollout reads a roll-out with its waves. A run that is none is an error.
+// ReadRollout reads a roll-out with its waves. It returns an error if the run is not a roll-out.
 func ReadRollout(ctx context.Context, store RolloutReader, id uuid.UUID) (output.RolloutDetail, error) {
 	r, err := store.Get(ctx, id)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadRollout(ctx context.Context, store RolloutReader, id uuid.UUID) (output
 	return d, err
 }
 
-// noRollout says that a run is no roll-out, if err means that.
+// noRollout says that a run is not a roll-out, if err means that.
 func noRollout(id uuid.UUID, err error) error {
 	if !errors.Is(err, rollouts.ErrNotFound) {
 		return err
@@ -62,7 +62,7 @@ type watched struct {
 	follower
 	rollouts RolloutReader
 	id       uuid.UUID
-	plain    bool // it is none
+	plain    bool // the run is not a roll-out
 	rollout  *rollouts.Rollout
 }
 

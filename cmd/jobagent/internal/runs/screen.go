@@ -149,7 +149,7 @@ func startLive(ctx context.Context, p *output.Printer) *live {
 		tea.WithoutSignalHandler(), tea.WithEnvironment(environ))
 	go func() { // ends with the program, which end stops
 		defer close(l.ended)
-		_, _ = l.program.Run() // a terminal that is gone is no reason to end the command
+		_, _ = l.program.Run() // without the terminal, the command goes on
 	}()
 	return l
 }

@@ -19,8 +19,8 @@ func Is(w io.Writer) bool {
 	return f != nil && term.IsTerminal(f.Fd())
 }
 
-// Size returns the size of the terminal in cells. If ok is false, w is no terminal, or a terminal
-// without a size: then nothing is cut to a width.
+// Size returns the size of the terminal in cells. If ok is false, w is not a terminal, or a
+// terminal without a size: callers then do not cut lines.
 func Size(w io.Writer) (width, height int, ok bool) {
 	f := file(w)
 	if f == nil || !term.IsTerminal(f.Fd()) {

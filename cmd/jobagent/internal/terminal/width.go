@@ -63,7 +63,7 @@ func Wrap(text string, width int) []string {
 }
 
 // Word colors the word of a state: of a run, a target, a schedule, an alert, an agent or a finding.
-// A word that is no state stays as it is.
+// Any other word stays as it is.
 func (p Painter) Word(text string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 	word = strings.TrimSuffix(word, ",")

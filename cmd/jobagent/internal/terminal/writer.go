@@ -22,7 +22,7 @@ type Writer struct {
 	rest []byte // the beginning of a character or of a style, whose end was not written yet
 }
 
-// Guard returns a [Writer] before w. It returns w as it is if w is no terminal, unless always is
+// Guard returns a [Writer] before w. It returns w as it is if w is not a terminal, unless always is
 // set: a program that reads a pipe gets the value, not its picture.
 func Guard(w io.Writer, always bool) io.Writer {
 	if _, ok := w.(*Writer); ok || !always && !Is(w) {
@@ -75,7 +75,7 @@ func (w *Writer) Flush() error {
 // unfinished returns the number of bytes at the end of text that may be the beginning of a
 // character, of a style, or of CR LF.
 func unfinished(text []byte) int {
-	const longest = 24 // bytes of a style; a longer sequence is none
+	const longest = 24 // bytes; a longer sequence is not a style
 	for n := 1; n <= min(len(text), longest); n++ {
 		tail := text[len(text)-n:]
 		switch {
@@ -176,7 +176,7 @@ func Hostile(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// file returns the file of a stream, also behind a [Writer]; nil if it is none.
+// file returns the file of a stream, also behind a [Writer]; nil if the stream is not a file.
 func file(stream any) *os.File {
 	if guard, ok := stream.(*Writer); ok {
 		stream = guard.out

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/naming"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs/kit"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -62,11 +63,11 @@ func both(a, b source) source {
 }
 
 // names completes names of the control database. An error gives no names.
-func names(kind controldb.NameKind) source {
+func names(kind naming.Kind) source {
 	return func(ctx context.Context, q query) (found []cobra.Completion) {
-		f := controldb.NameFilter{Kind: kind, Prefix: q.prefix, Limit: cmp.Or(q.most, completionNames), Of: q.of()}
+		f := naming.Filter{Kind: kind, Prefix: q.prefix, Limit: cmp.Or(q.most, completionNames), Of: q.of()}
 		_ = q.app.Complete(ctx, func(ctx context.Context, store *controldb.Store) error {
-			list, err := store.Names(ctx, f)
+			list, err := naming.On(store).List(ctx, f)
 			for _, n := range list {
 				found = append(found, cobra.CompletionWithDesc(n.Name, describe(n)))
 			}
@@ -90,7 +91,7 @@ func (q query) of() string {
 }
 
 // describe returns the description of a name: its detail and its age.
-func describe(n controldb.Name) string {
+func describe(n naming.Name) string {
 	text := strings.Join(strings.Fields(n.Detail), " ")
 	if !n.Created.IsZero() {
 		text = strings.TrimPrefix(fmt.Sprintf("%s, %s ago", text, age(time.Since(n.Created))), ", ")
@@ -114,13 +115,13 @@ func age(d time.Duration) string {
 
 // limited completes the names of limits by their scope.
 func limited(ctx context.Context, q query) []cobra.Completion {
-	kinds := map[string]controldb.NameKind{"job": controldb.NamesOfJobs, "server": controldb.NamesOfServers, "credential": controldb.NamesOfCredentials}
+	kinds := map[string]naming.Kind{"job": naming.OfJobs, "server": naming.OfServers, "credential": naming.OfCredentials}
 	scope := q.given["SCOPE"]
 	if kind, ok := kinds[strings.ToLower(scope)]; ok && q.cmd.Name() == "set" {
 		return append(words("*")(ctx, q), names(kind)(ctx, q)...)
 	}
 	q.given = map[string]string{"JOB": scope}
-	return append(words("*")(ctx, q), names(controldb.NamesOfLimits)(ctx, q)...)
+	return append(words("*")(ctx, q), names(naming.OfLimits)(ctx, q)...)
 }
 
 // waves completes the names of the waves of the roll-out that is named before.

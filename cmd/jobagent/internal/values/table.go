@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
+	"github.com/jobagent/jobagent/controldb/naming"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -41,27 +41,27 @@ func spelled[T ~string](list []T) (words []string) {
 
 // Kinds that several arguments and flags have.
 var (
-	job       = Kind{Words: "the name of a job", Hint: "jobagent job list shows all jobs", Max: maxName, source: names(controldb.NamesOfJobs), named: true}
-	group     = Kind{Words: "the name of a target group", Hint: "jobagent target-group list shows all groups", Max: maxName, source: names(controldb.NamesOfTargetGroups), named: true}
-	step      = Kind{Words: "the name of a step", Hint: "jobagent step list JOB shows the steps of a job", Max: maxName, source: names(controldb.NamesOfSteps), named: true}
-	timetable = Kind{Words: "the name of a schedule", Hint: "jobagent schedule list shows all schedules", Max: maxName, source: names(controldb.NamesOfSchedules), named: true}
-	calendar  = Kind{Words: "the name of a calendar", Hint: "jobagent calendar list shows all calendars", Max: maxName, source: names(controldb.NamesOfCalendars), named: true}
-	secret    = Kind{Words: "the name of a secret", Hint: "jobagent secret list shows all secrets", Max: maxName, source: names(controldb.NamesOfSecrets), named: true}
-	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rule list shows all rules", Max: maxName, source: names(controldb.NamesOfAlertRules), named: true}
-	channel   = Kind{Words: "the name of a channel", Hint: "jobagent alert channel list shows all channels", Max: maxName, source: names(controldb.NamesOfAlertChannels), named: true}
-	account   = Kind{Words: "the name of an account", Hint: "jobagent account list shows all accounts", Max: maxName, source: names(controldb.NamesOfAccounts), named: true}
+	job       = Kind{Words: "the name of a job", Hint: "jobagent job list shows all jobs", Max: maxName, source: names(naming.OfJobs), named: true}
+	group     = Kind{Words: "the name of a target group", Hint: "jobagent target-group list shows all groups", Max: maxName, source: names(naming.OfTargetGroups), named: true}
+	step      = Kind{Words: "the name of a step", Hint: "jobagent step list JOB shows the steps of a job", Max: maxName, source: names(naming.OfSteps), named: true}
+	timetable = Kind{Words: "the name of a schedule", Hint: "jobagent schedule list shows all schedules", Max: maxName, source: names(naming.OfSchedules), named: true}
+	calendar  = Kind{Words: "the name of a calendar", Hint: "jobagent calendar list shows all calendars", Max: maxName, source: names(naming.OfCalendars), named: true}
+	secret    = Kind{Words: "the name of a secret", Hint: "jobagent secret list shows all secrets", Max: maxName, source: names(naming.OfSecrets), named: true}
+	rule      = Kind{Words: "the name of a rule", Hint: "jobagent alert rule list shows all rules", Max: maxName, source: names(naming.OfAlertRules), named: true}
+	channel   = Kind{Words: "the name of a channel", Hint: "jobagent alert channel list shows all channels", Max: maxName, source: names(naming.OfAlertChannels), named: true}
+	account   = Kind{Words: "the name of an account", Hint: "jobagent account list shows all accounts", Max: maxName, source: names(naming.OfAccounts), named: true}
 	execution = Kind{
 		Words: "the execution ID of a run", Hint: "jobagent execution list shows the latest runs", Max: 40, Form: isExecution,
-		source: names(controldb.NamesOfExecutions), run: true,
+		source: names(naming.OfExecutions), run: true,
 	}
 	rollout = Kind{
 		Words: "the ID of a roll-out", Hint: "jobagent rollout list shows the latest roll-outs", Max: 40, Form: isExecution,
-		source: names(controldb.NamesOfRollouts), run: true,
+		source: names(naming.OfRollouts), run: true,
 	}
 	wave = Kind{Words: "the name of a wave", Hint: "jobagent rollout show shows the waves", Max: maxName, source: waves}
 	// jobOrRun is not resolved here: the name of a job may have the form of an ID.
-	jobOrRun     = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions)), named: true}
-	credential   = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
+	jobOrRun     = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(naming.OfJobs), names(naming.OfActiveExecutions)), named: true}
+	credential   = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(naming.OfCredentials))}
 	server       = Kind{Words: "the name of a server", Max: maxServer, source: nothing}
 	database     = Kind{Words: "the name of a database", Max: maxName, source: nothing}
 	place        = Kind{Words: "SERVER/DATABASE, the server of an endpoint, or a GUID", Max: maxServer + 1 + maxName, source: nothing}
@@ -114,9 +114,9 @@ var argumentKinds = map[string]Kind{
 	"JOB": job, "GROUP": group, "SCHEDULE": timetable, "CALENDAR": calendar, "SECRET": secret, "RULE": rule, "CHANNEL": channel,
 	"ACCOUNT": account, "EXECUTION_ID": execution, "ROLLOUT_ID": rollout, "SERVER/DATABASE": place, "DURATION": span, "STEP": step, "PARAMETER": {Words: "the name of a parameter", Max: maxName, source: declaredNames},
 	"JOB|EXECUTION_ID": jobOrRun, "JOB|JOB_ID": job,
-	"TARGET_ID":      {Words: "the target ID of a member", Hint: "jobagent target-group show GROUP lists the IDs", Max: 40, Form: isGUID, source: names(controldb.NamesOfMembers)},
-	"ALERT_ID":       {Words: "the ID of an alert", Hint: "jobagent alert list shows the open alerts", Max: 20, source: names(controldb.NamesOfAlerts)},
-	"BACKFILL_ID":    {Words: "the ID of a backfill", Hint: "jobagent schedule show JOB SCHEDULE lists its backfills", Max: 20, source: names(controldb.NamesOfBackfills)},
+	"TARGET_ID":      {Words: "the target ID of a member", Hint: "jobagent target-group show GROUP lists the IDs", Max: 40, Form: isGUID, source: names(naming.OfMembers)},
+	"ALERT_ID":       {Words: "the ID of an alert", Hint: "jobagent alert list shows the open alerts", Max: 20, source: names(naming.OfAlerts)},
+	"BACKFILL_ID":    {Words: "the ID of a backfill", Hint: "jobagent schedule show JOB SCHEDULE lists its backfills", Max: 20, source: names(naming.OfBackfills)},
 	"TOKEN":          {Words: "the name of a token", Hint: "jobagent token list shows all tokens", Max: maxServer, source: nothing},
 	"TOKEN|TOKEN_ID": {Words: "the name or ID of a token", Hint: "jobagent token list shows all tokens", Max: maxServer, source: nothing},
 	"CONDITION":      enum(conditions...),
@@ -142,11 +142,11 @@ var argumentKinds = map[string]Kind{
 	"FILTER":         {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
 	"COMMAND":        {Words: "the words of a command", source: commands, Empty: true},
 	"KIT_DEFINITION": {Words: "the name of a definition of the kit", Hint: "jobagent kit list shows all definitions", Max: maxName, source: kitDefinitions},
-	"TRIGGER":        {Words: "the name of a trigger", Hint: "jobagent job trigger list shows all triggers", Max: maxName, source: names(controldb.NamesOfTriggers), named: true},
+	"TRIGGER":        {Words: "the name of a trigger", Hint: "jobagent job trigger list shows all triggers", Max: maxName, source: names(naming.OfTriggers), named: true},
 	"WINDOW":         newName("the window of databases"),
 	"BASELINE":       newName("the baseline of schemas"),
-	"QUESTION_ID":    {Words: "the ID of a question", Hint: "jobagent question list shows the questions", Max: 20, source: names(controldb.NamesOfQuestions)},
-	"SETTING":        {Words: "the name of a setting", Hint: "jobagent setting list shows all settings", Max: maxName, source: names(controldb.NamesOfSettings), named: true},
+	"QUESTION_ID":    {Words: "the ID of a question", Hint: "jobagent question list shows the questions", Max: 20, source: names(naming.OfQuestions)},
+	"SETTING":        {Words: "the name of a setting", Hint: "jobagent setting list shows all settings", Max: maxName, source: names(naming.OfSettings), named: true},
 	"VALUE":          number,
 }
 
@@ -166,7 +166,7 @@ var ownArguments = map[string]Kind{
 	"token create TOKEN":          newName("the new token"),
 	"drift export FILE":           {Words: "a file for the schema", Max: maxWord, Files: true},
 	"key generate FILE":           {Words: "a file for the new key", Max: maxWord, Files: true},
-	"schedule explain JOB":        {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs), named: true},
+	"schedule explain JOB":        {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(naming.OfJobs), named: true},
 	"db describe NAME":            {Words: "the name of an object, such as jobs.sp_add_job", Max: maxServer, source: nothing},
 }
 
@@ -283,7 +283,7 @@ var ownFlags = map[string]Kind{
 	"alert rule add --channel":              removable(channel),
 	"alert rule update --channel":           removable(channel),
 	"alert channel update --definition":     {Words: "a JSON object, or @FILE", source: nothing},
-	"audit list --job":                      {Words: "the name that a job had, or its ID", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs)},
+	"audit list --job":                      {Words: "the name that a job had, or its ID", Hint: job.Hint, Max: maxName, source: names(naming.OfJobs)},
 	"db grants --role":                      enum(deploy.GrantRoles...),
 	"execution list --lifecycle":            several(append([]string{"Running"}, lifecycles...)...),
 	"execution targets --lifecycle":         several(append([]string{"Running"}, lifecycles...)...),

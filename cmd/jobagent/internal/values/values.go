@@ -133,7 +133,8 @@ func (k Kind) oneOf(name, value string) error {
 	return nil
 }
 
-// text refuses what is no text: SQL Server would store other characters, or cut the value.
+// text refuses invalid UTF-8 and zero bytes: SQL Server would store other characters, or cut the
+// value.
 func text(name, value string) error {
 	for i, r := range value {
 		if r == utf8.RuneError {

@@ -328,7 +328,7 @@ func (f *formatted) localDayNumber(today int64) (int64, error) {
 	in, week := f.week(f.part[localYear], f.part[localWeek], saturday, start)
 	at := start(in) + int64(week-1)*7 + int64(max(f.part[localDay], 0))
 	if at >= start(in+1) {
-		return 0, fmt.Errorf("there is no week %d in %d", week, in)
+		return 0, fmt.Errorf("the year %d has no week %d", in, week)
 	}
 	return at, nil
 }

@@ -92,7 +92,7 @@ func (v *Verifier) accept(token []byte) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("read Kerberos token: %w", err)
 	}
 	if !inner.IsAPReq() {
-		return Accepted{}, errors.New("the Kerberos token is no AP-REQ")
+		return Accepted{}, errors.New("the Kerberos token is not an AP-REQ")
 	}
 	// A PAC has rights of Active Directory, which this server has no use for.
 	settings := service.NewSettings(v.keys, service.MaxClockSkew(maxSkew), service.DecodePAC(false))

@@ -30,7 +30,7 @@ func NewPercentile(continuous bool) Maker {
 func (p *percentile) Add(args []types.Value) error {
 	fraction, ok := args[0].(float64)
 	if !ok || !(fraction >= 0 && fraction <= 1) {
-		return mserr.New(8727, 16, "Input parameter of percentile function is outside of range [0, 1].")
+		return mserr.Of(8727)
 	}
 	p.fraction, p.descending = fraction, args[2] == int64(1)
 	if v := args[1]; v != nil {

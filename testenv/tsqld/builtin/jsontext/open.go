@@ -148,7 +148,7 @@ func openSpan(m *meter.Meter, s, path string) (v span, ok bool, err error) {
 		return v, false, mserr.JSONProperty()
 	case ok && v.kind != Array && v.kind != Object:
 		if p.isStrict {
-			return v, false, mserr.New(13611, 16, "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.")
+			return v, false, mserr.Of(13611)
 		}
 		return v, false, nil
 	}
@@ -227,7 +227,7 @@ func columnValue(s string, v span, ok bool, c Column, path jsonPath) (types.Valu
 	if c.Type.IsBinary() || c.Type.ID == types.Image {
 		b, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return nil, mserr.New(13612, 16, "Cannot convert a string value found in the JSON text to binary value because it is not Base64 encoded.")
+			return nil, mserr.Of(13612)
 		}
 		return types.Convert(b, types.VarBinaryMax, c.Type, types.NoStyle)
 	}

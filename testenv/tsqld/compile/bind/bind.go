@@ -39,10 +39,7 @@ func (b *Binder) hints(hints []*syntax.Option) error {
 		}
 		n, err := strconv.Atoi(lit.Text)
 		if err != nil || n < 0 || n > 32767 {
-			return mserr.New(310, 15,
-				"The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.",
-				lit.Text,
-			)
+			return mserr.Of(310, lit.Text)
 		}
 		b.MaxRecursion = n
 	}

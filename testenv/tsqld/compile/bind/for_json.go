@@ -50,9 +50,7 @@ func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, erro
 	}
 	switch {
 	case spec.HasRoot && spec.NoWrapper:
-		return nil, mserr.New(13620, 16,
-			"ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.",
-		)
+		return nil, mserr.Of(13620)
 	case f.Mode == "AUTO":
 		if err := jsonTables(q, &spec); err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []key
 			t = types.Type{ID: types.XML}
 		case "ELEMENTS", "ELEMENTS ABSENT", "ELEMENTS XSINIL":
 			if f.Mode == "EXPLICIT" {
-				return nil, mserr.New(6825, 16, "ELEMENTS option is only allowed in RAW, AUTO, and PATH modes of FOR XML.")
+				return nil, mserr.Of(6825)
 			}
 			spec.Elements, spec.Nil = true, o.Name == "ELEMENTS XSINIL"
 		case "BINARY BASE64":

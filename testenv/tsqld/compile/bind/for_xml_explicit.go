@@ -27,7 +27,7 @@ func explicitColumns(q *tree.Query) ([]keys.XMLColumn, error) {
 	}
 	for i, name := range []string{"TAG", "PARENT"} {
 		if !strings.EqualFold(q.Columns[i].Name, name) {
-			return nil, mserr.New(6820, 16, "FOR XML EXPLICIT requires column %d to be named '%s' instead of '%s'.", i+1, name, q.Columns[i].Name)
+			return nil, mserr.Of(6820, i+1, name, q.Columns[i].Name)
 		}
 	}
 	if !q.Columns[0].Type.IsInteger() {
@@ -44,8 +44,7 @@ func explicitColumns(q *tree.Query) ([]keys.XMLColumn, error) {
 		}
 		for _, other := range out {
 			if other.Tag == x.Tag && other.Element != x.Element {
-				return nil, mserr.New(6812, 16, "XML tag ID %d that was originally declared as '%s' is being redeclared as '%s'.",
-					x.Tag, other.Element, x.Element)
+				return nil, mserr.Of(6812, x.Tag, other.Element, x.Element)
 			}
 		}
 		out = append(out, x)
@@ -56,8 +55,7 @@ func explicitColumns(q *tree.Query) ([]keys.XMLColumn, error) {
 // explicitColumn reads the name of one column.
 func explicitColumn(name string) (keys.XMLColumn, error) {
 	parts := strings.Split(name, "!")
-	invalid := mserr.New(6802, 16, "FOR XML EXPLICIT query contains the invalid column name '%s'. Use the TAGNAME!TAGID!ATTRIBUTENAME[!..] "+
-		"format where TAGID is a positive integer.", name)
+	invalid := mserr.Of(6802, name)
 	if len(parts) < 2 || parts[0] == "" {
 		return keys.XMLColumn{}, invalid
 	}
@@ -75,8 +73,7 @@ func explicitColumn(name string) (keys.XMLColumn, error) {
 			x.Hidden = true
 		case slices.Contains(explicitForms, word):
 			if x.Kind != "" {
-				return keys.XMLColumn{}, mserr.New(6817, 16,
-					"FOR XML EXPLICIT cannot combine multiple occurrences of ELEMENT, XML, XMLTEXT, and CDATA in column name '%s'.", name)
+				return keys.XMLColumn{}, mserr.Of(6817, name)
 			}
 			x.Kind = word
 		case word == "idrefs", word == "nmtokens":
@@ -87,7 +84,7 @@ func explicitColumn(name string) (keys.XMLColumn, error) {
 	}
 	switch {
 	case x.Kind == "cdata" && x.Name != "":
-		return keys.XMLColumn{}, mserr.New(6819, 16, "In the FOR XML EXPLICIT clause, CDATA attributes must be unnamed in '%s'.", name)
+		return keys.XMLColumn{}, mserr.Of(6819, name)
 	case x.Kind == "" && x.Name == "":
 		x.Kind = "element"
 	}

@@ -207,10 +207,7 @@ func (b *Binder) Star(item *syntax.SelectStar, r *tree.Query, l *names.Level) er
 		}
 	}
 	if !found {
-		return mserr.New(107, 15,
-			"The column prefix '%s' does not match with a table name or alias name used in the query.",
-			names.Dotted(item.Qualifier),
-		)
+		return mserr.Of(107, names.Dotted(item.Qualifier))
 	}
 	return nil
 }
@@ -342,9 +339,7 @@ func (b *Binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *name
 			return mserr.OffsetWithTop()
 		}
 		if top.WithTies && len(q.OrderBy) == 0 {
-			return mserr.New(1062, 15,
-				"The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.",
-			)
+			return mserr.Of(1062)
 		}
 		n, err := b.TopCount(top, l)
 		if err != nil {
@@ -407,12 +402,10 @@ func (b *Binder) countExpr(e syntax.Expr, l *names.Level) (*tree.Node, error) {
 	switch {
 	case !errors.As(err, &refused) || l == nil:
 	case refused.Number == mserr.AggregateInWhere().Number:
-		return nil, mserr.New(162, 15, "Invalid expression in a TOP or OFFSET clause.")
+		return nil, mserr.Of(162)
 	default:
 		if own, err := b.Expr(e, l); err == nil && own.Op == tree.OpCol {
-			return nil, mserr.New(4115, 15, "The reference to column \"%s\" is not allowed in an argument to a TOP, OFFSET, or FETCH clause. "+
-				"Only references to columns at an outer scope or standalone expressions and subqueries are allowed here.",
-				own.Source.Columns[own.Column].Name)
+			return nil, mserr.Of(4115, own.Source.Columns[own.Column].Name)
 		}
 	}
 	return n, err

@@ -408,7 +408,7 @@ func (b *builder) outputQuery(clause *syntax.Output, l *names.Level) (*tree.Quer
 	}
 	for _, n := range q.Core.Items {
 		if n.Traits&tree.HasSubquery != 0 {
-			return nil, mserr.New(10702, 15, "Subqueries are not allowed in the OUTPUT clause.")
+			return nil, mserr.Of(10702)
 		}
 	}
 	return q, nil

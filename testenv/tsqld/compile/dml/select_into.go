@@ -65,8 +65,7 @@ func IdentityOf(q *syntax.Query) (*syntax.Query, *IdentityItem, error) {
 		return q, nil, nil
 	}
 	if slices.ContainsFunc(s.Items[at+1:], isIdentity) {
-		return nil, nil, mserr.New(8109, 16, "Attempting to add multiple identity columns to table '%s', using the SELECT INTO statement.",
-			s.Into.Last())
+		return nil, nil, mserr.Of(8109, s.Into.Last())
 	}
 	item := s.Items[at].(*syntax.SelectExpr)
 	e, name := item.X.(*syntax.IdentityExpr), item.Alias.Name
@@ -110,8 +109,7 @@ func (i *IdentityItem) Declare(into *plan.Into, q *tree.Query) error {
 			}
 			into.Identity[k] = i.auto
 		case into.Identity[k] != nil:
-			return mserr.New(8108, 16, "Cannot add identity column, using the SELECT INTO statement, to table '%s', which already "+
-				"has column '%s' that inherits the identity property.", into.Name, c.Name)
+			return mserr.Of(8108, into.Name, c.Name)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func onlyMatch(l *names.Level, fits func(*tree.Source) bool) (*tree.Source, erro
 			continue
 		}
 		if found != nil {
-			return nil, mserr.New(8154, 15, "The table '%s' is ambiguous.", src.OwnName())
+			return nil, mserr.Of(8154, src.OwnName())
 		}
 		found = src
 	}

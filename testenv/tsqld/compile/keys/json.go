@@ -253,7 +253,7 @@ func jsonFunc(isObject bool, r *reader) store.Func {
 			if isObject {
 				key, ok := args[i].(string)
 				if !ok {
-					return nil, mserr.New(13641, 16, "Property name cannot be NULL.")
+					return nil, mserr.Of(13641)
 				}
 				prefix = jsontext.Quote(key) + ":"
 				i++

@@ -333,7 +333,7 @@ func checkFunc(word string, r *reader) store.Func {
 				return nil, mserr.InvalidTopValue()
 			}
 			if p < 0 || p > 100 {
-				return nil, mserr.New(1031, 15, "Percent values must be between 0 and 100.")
+				return nil, mserr.Of(1031)
 			}
 			return p, nil
 		}
@@ -456,9 +456,9 @@ func limitFunc(what string) store.Func {
 		case what == "FETCH" && (!ok || n < 1):
 			return nil, mserr.NonPositiveFetch()
 		case what == "NTILE" && (!ok || n < 1):
-			return nil, mserr.New(4116, 15, "The function 'ntile' takes only a positive int or bigint expression as its input.")
+			return nil, mserr.Of(4116)
 		case what == "LAG" && n < 0:
-			return nil, mserr.New(8730, 16, "Offset parameter for Lag and Lead functions cannot be a negative value.")
+			return nil, mserr.Of(8730)
 		case !ok:
 			return nil, nil
 		}

@@ -114,11 +114,7 @@ func series(args []types.Value, t types.Type) (store.RowSource, error) {
 	}
 	sign := types.Compare(args[2], zero, t)
 	if sign == 0 {
-		return nil, mserr.New(4199, 16,
-			"Argument value %d is invalid for argument %d of generate_series function.",
-			0,
-			3,
-		)
+		return nil, mserr.Of(4199, 0, 3, "generate_series")
 	}
 	sum, err := types.ArithType(types.Add, t, t)
 	if err != nil {

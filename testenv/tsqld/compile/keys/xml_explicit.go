@@ -48,17 +48,16 @@ func (d *xmlExplicit) Step(args []types.Value) error {
 	}
 	name, ok := d.element(int(tag))
 	if !ok {
-		return mserr.New(6806, 16, "Undeclared tag ID %d is used in a FOR XML EXPLICIT query.", tag)
+		return mserr.Of(6806, tag)
 	}
 	at := 0
 	if parent > 0 {
 		if _, ok := d.element(int(parent)); !ok {
-			return mserr.New(6807, 16, "Undeclared parent tag ID %d is used in a FOR XML EXPLICIT query.", parent)
+			return mserr.Of(6807, parent)
 		}
 		at = slices.Index(d.open, int(parent)) + 1
 		if at == 0 {
-			return mserr.New(6833, 16, "Parent tag ID %d is not among the open tags. FOR XML EXPLICIT requires parent tags to be "+
-				"opened first. Check the ordering of the result set.", parent)
+			return mserr.Of(6833, parent)
 		}
 	}
 	d.closeTo(at)

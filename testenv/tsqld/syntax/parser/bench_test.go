@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/sqlprinter"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
 
 // BenchmarkOwnSQL reads, prints and walks all SQL of the product.
@@ -31,7 +31,7 @@ func BenchmarkOwnSQL(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, t := range trees {
-				printer.Print(t)
+				sqlprinter.Print(t)
 			}
 		}
 	})

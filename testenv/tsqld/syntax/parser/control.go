@@ -154,8 +154,7 @@ func raiserror(c *tokens.Cursor) syntax.Stmt {
 	s.State = raised(c, scanner.Int)
 	for c.Accept(",") {
 		if len(s.Args) == 20 {
-			c.ErrorAt(c.Current(), mserr.New(2747, 16,
-				"Too many substitution parameters for RAISERROR. Cannot exceed 20 substitution parameters."))
+			c.ErrorAt(c.Current(), mserr.Of(2747))
 		}
 		if c.At("NULL") {
 			s.Args = append(s.Args, query.Simple(c))

@@ -55,7 +55,7 @@ func (b *batch) createSchema(start *scanner.Token) syntax.Stmt {
 		s.Authorization = term.Principal(b.Cursor)
 	}
 	for {
-		at := b.Current()
+		at, words := b.Current().At, b.Words()
 		var e syntax.Stmt
 		switch {
 		case b.At("CREATE", "TABLE"):
@@ -70,7 +70,7 @@ func (b *batch) createSchema(start *scanner.Token) syntax.Stmt {
 			return s
 		}
 		if e != nil {
-			e.SetExtent(at.At, b.Previous().End)
+			e.SetExtent(at, b.Previous().End, words)
 			s.Elements = append(s.Elements, e)
 		}
 	}

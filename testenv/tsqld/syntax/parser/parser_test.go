@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/script"
+	"github.com/jobagent/jobagent/testenv/sqlprinter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
@@ -65,7 +66,7 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err, source)
 		requireFixpoint(t, b)
 		requireExtents(t, b)
-		return printer.Print(b), nil
+		return sqlprinter.Print(b), nil
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/sqlprinter"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
 
 // goLine matches GO, which separates batches in scripts.
@@ -49,10 +49,10 @@ func ownBatches(t testing.TB) (batches []string) {
 // text.
 func requireFixpoint(t testing.TB, b *syntax.Batch) {
 	t.Helper()
-	text := printer.Print(b)
+	text := sqlprinter.Print(b)
 	again, err := Parse(text, DefaultOptions)
 	require.NoError(t, err, text)
-	require.Equal(t, text, printer.Print(again))
+	require.Equal(t, text, sqlprinter.Print(again))
 	require.Equal(t, shape(b), shape(again), text)
 }
 

@@ -98,8 +98,7 @@ func (p *writer) token(t xml.Token, raw string) error {
 		return p.declaration(string(t.Inst))
 	case xml.Directive:
 		if strings.ContainsRune(raw, '[') && p.style < 2 {
-			return mserr.New(6359, 16, "Parsing XML with internal subset DTDs not allowed. Use "+
-				"CONVERT with style option 2 to enable limited internal subset DTD support.")
+			return mserr.Of(6359)
 		}
 	case xml.Comment:
 		p.out.WriteString(raw)
@@ -111,8 +110,7 @@ func (p *writer) token(t xml.Token, raw string) error {
 			}
 		}
 		if p.keep = append(p.keep, keep); len(p.keep) > maxDepth {
-			return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. "+
-				"Maximum allowed depth is %d levels.", maxDepth)
+			return mserr.Of(6335, maxDepth)
 		}
 		p.open = true
 		return p.startTag(raw)

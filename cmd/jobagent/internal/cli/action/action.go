@@ -79,7 +79,7 @@ func result(t action.Type, text string) output.ActionCheck {
 		return check
 	}
 	check.Valid = true
-	check.Server, _ = d.Server() // a template in the host is no fault
+	check.Server, _ = d.Server() // a template in the host is permitted, and has no server
 	check.Variables = d.Names()
 	return check
 }

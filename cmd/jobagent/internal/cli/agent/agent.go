@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/fleet"
 )
 
 // columns are those of agent status.
@@ -36,7 +37,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("agent", "Show and probe agents", command.List(&a.Printer, columns, &cobra.Command{
 		Use: "status", Short: "List the agents with their latest terms and claimed tasks", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.Agents(cmd.Context())
+			list, err := fleet.On(store).List(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -64,8 +65,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 			if err := warnOfSkippedPasses(cmd.Context(), &a.Printer, store); err != nil {
 				return err
 			}
-			if found, advice := controldb.EngineNotice(list); found != "" {
-				if err := a.Warn([]string{output.OneLine(found + ": " + controldb.EngineEffect + ". " + advice)}); err != nil {
+			if found, advice := fleet.EngineNotice(list); found != "" {
+				if err := a.Warn([]string{output.OneLine(found + ": " + fleet.EngineEffect + ". " + advice)}); err != nil {
 					return err
 				}
 			}

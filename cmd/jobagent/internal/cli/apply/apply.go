@@ -21,9 +21,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -334,7 +336,7 @@ func confirmDeletions(cmd *cobra.Command, p *output.Printer, store *controldb.St
 	if len(deleted) == 0 || opts.dryRun {
 		return nil
 	}
-	active, err := store.ActiveJobs(cmd.Context())
+	active, err := catalog.On(store).ActiveJobs(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -454,7 +456,7 @@ func (e *executor) reserve(ctx context.Context, want manifest.Object) error {
 			continue
 		}
 		delete(e.pending, key)
-		if _, err := e.store.SetJob(ctx, controldb.JobSpec{Name: name}, new(int64)); err != nil {
+		if _, err := catalog.On(e.store).SetJob(ctx, model.JobSpec{Name: name}, new(int64)); err != nil {
 			return fmt.Errorf("create the job %q, which the definition names: %w", name, err)
 		}
 		e.reserved[key] = true

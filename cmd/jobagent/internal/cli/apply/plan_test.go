@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/jobs/manifest"
@@ -17,9 +17,9 @@ import (
 // an apply must not start the run again.
 func TestPastRunIsNotStartedAgain(t *testing.T) {
 	start := time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC)
-	fields := func(file manifest.Interval, row controldb.JobDetail, lastDue time.Time) []string {
+	fields := func(file manifest.Interval, row catalog.JobDetail, lastDue time.Time) []string {
 		row.Name, row.IntervalCount = "j", 1
-		s, err := definition.NewState(definition.Definitions{Definitions: controldb.Definitions{Jobs: []controldb.JobDetail{row}},
+		s, err := definition.NewState(definition.Definitions{Definitions: catalog.Definitions{Jobs: []catalog.JobDetail{row}},
 			Schedules: []timetable.Schedule{{JobName: "j", ScheduleProgress: model.ScheduleProgress{LastDue: lastDue}}}})
 		require.NoError(t, err)
 		file.Count = 1
@@ -31,7 +31,7 @@ func TestPastRunIsNotStartedAgain(t *testing.T) {
 		return changes[0].fields
 	}
 	once := manifest.Interval{Enabled: true, Interval: "Once"}
-	row := controldb.JobDetail{Job: controldb.Job{IntervalType: "Once", Start: definition.NoStart, End: definition.NoEnd}}
+	row := catalog.JobDetail{Job: catalog.Job{IntervalType: "Once", Start: definition.NoStart, End: definition.NoEnd}}
 	require.Empty(t, fields(once, row, start), "it has run")
 	require.Equal(t, []string{"schedule"}, fields(once, row, time.Time{}), "it has not run yet")
 	at := once

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/auditlog"
 )
 
 // NewCommand returns `jobagent audit`.
@@ -23,7 +24,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	var f controldb.AuditFilter
+	var f auditlog.Filter
 	var since, until, job, correlation string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the entries of the audit log, latest first", Args: cobra.NoArgs,
@@ -90,8 +91,8 @@ var columns = output.Columns([]output.Column[output.AuditEntry]{
 })
 
 // list prints the entries that f selects.
-func list(cmd *cobra.Command, p *output.Printer, store *controldb.Store, f controldb.AuditFilter) error {
-	entries, err := store.AuditLog(cmd.Context(), f)
+func list(cmd *cobra.Command, p *output.Printer, store *controldb.Store, f auditlog.Filter) error {
+	entries, err := auditlog.On(store).Read(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func list(cmd *cobra.Command, p *output.Printer, store *controldb.Store, f contr
 }
 
 // view converts an entry for -o json.
-func view(e controldb.AuditEntry) output.AuditEntry {
+func view(e auditlog.Entry) output.AuditEntry {
 	v := output.AuditEntry{
 		ID:             e.ID,
 		Time:           e.Time,

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -113,7 +114,7 @@ It needs no agent, and can be repeated. A person is asked; --yes answers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return change(cmd.Context(), &a.Connections, func(store *controldb.Store) error {
 				err := command.Confirm(cmd, func() (string, int, error) {
-					n, err := store.LiveAgents(cmd.Context())
+					n, err := fleet.On(store).Live(cmd.Context())
 					return fmt.Sprintf("This pauses the control database and ends the terms of %d live agents", n), command.Many + 1, err
 				})
 				if err != nil {

@@ -108,7 +108,7 @@ Exit codes:
 	return cmd
 }
 
-// options returns what is compared.
+// compared returns what is compared.
 func (c *check) compared() (o drift.Options, err error) {
 	o, err = c.selection.Options(targets.MatchName)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *check) run(cmd *cobra.Command, _ []string) error {
 	}
 	defer done()
 	if len(list) == 0 {
-		return exit.With(exit.CodeNotFound, errors.New("there is no database to compare"))
+		return exit.With(exit.CodeNotFound, errors.New("the chosen servers and groups have no database to compare"))
 	}
 	fleet := drift.NewFleet(o, drift.DefaultBudget)
 	what := schema.Options{Permissions: o.Permissions}

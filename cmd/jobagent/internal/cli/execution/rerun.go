@@ -26,7 +26,7 @@ func newRerunCommand(a *connect.App) *cobra.Command {
 	var wait runs.Wait
 	var id string
 	var chosen command.TargetFlag
-	req := controldb.RerunRequest{}
+	req := executions.RerunRequest{}
 	cmd := &cobra.Command{
 		Use: "rerun EXECUTION_ID", Short: "Repeat the failed targets of a run that has ended", Args: cobra.ExactArgs(1),
 		Long: `Start a run on the run's targets whose final state is among those of --only, of the same version of the
@@ -74,7 +74,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				if err != nil {
 					return err
 				}
-				run, err := store.RerunExecution(cmd.Context(), req)
+				run, err := executions.On(store).Rerun(cmd.Context(), req)
 				if err != nil {
 					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, err)
 				}
@@ -138,7 +138,7 @@ func printReruns(w io.Writer, id uuid.UUID, reruns []executions.Run) error {
 func newStopCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "stop EXECUTION_ID", Short: "Ask a run to stop", Args: cobra.ExactArgs(1),
-		Long: "Ask a run to stop. It is no error if the run has ended. jobagent job stop stops all active runs of a job.",
+		Long: "Ask a run to stop. If the run has ended, the command succeeds. jobagent job stop stops all active runs of a job.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {
@@ -153,7 +153,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 					return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{}}, "run %s of the job %s ended as %s at %s: nothing to stop", id,
 						run.JobName, run.Lifecycle, run.EndTime.UTC().Format(time.RFC3339))
 				}
-				if err := store.StopJob(cmd.Context(), id); err != nil { // it refuses an unknown run
+				if err := executions.On(store).Stop(cmd.Context(), id); err != nil { // it refuses an unknown run
 					return err
 				}
 				return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{id}}, "asked run %s to stop", id)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -21,7 +22,7 @@ func newRetryNowCommand(a *connect.App) *cobra.Command {
 		Long: `Make the next attempts of all targets of a run that wait for a retry due, such as after their data was
 mended. The attempts count as they would have later. What runs or is final stays as it is:
 jobagent execution rerun repeats what is final.`,
-	}, (*controldb.Store).RetryNow, "made %s due now; to follow the run: jobagent execution watch %s")
+	}, executions.Store.RetryNow, "made %s due now; to follow the run: jobagent execution watch %s")
 }
 
 func newGiveUpCommand(a *connect.App) *cobra.Command {
@@ -29,13 +30,13 @@ func newGiveUpCommand(a *connect.App) *cobra.Command {
 		Use: "give-up EXECUTION_ID", Short: "End targets that wait for a retry as failed", Args: cobra.ExactArgs(1),
 		Long: `End all targets of a run that wait for a retry as Failed, with their last error; the run goes on without
 them. What runs, has not begun or is final stays as it is: jobagent execution stop ends the whole run.`,
-	}, (*controldb.Store).GiveUp, "gave up %s; to follow the run: jobagent execution watch %s")
+	}, executions.Store.GiveUp, "gave up %s; to follow the run: jobagent execution watch %s")
 }
 
 // newRetriesCommand adds flags and work to a command that changes what waits for a retry. done is
 // the text for what was changed and for the run.
 func newRetriesCommand(
-	a *connect.App, cmd *cobra.Command, change func(*controldb.Store, context.Context, controldb.Retries) (int, error), done string,
+	a *connect.App, cmd *cobra.Command, change func(executions.Store, context.Context, executions.Retries) (int, error), done string,
 ) *cobra.Command {
 	var step int
 	var target string
@@ -44,13 +45,13 @@ func newRetriesCommand(
 		if err != nil {
 			return err
 		}
-		r := controldb.Retries{Run: id, StepID: command.Given(cmd, "step-id", step)}
+		r := executions.Retries{Run: id, StepID: command.Given(cmd, "step-id", step)}
 		if cmd.Flags().Changed("target") {
 			one := targetOf(target)
 			r.Target = &one
 		}
 		return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-			n, err := change(store, cmd.Context(), r)
+			n, err := change(executions.On(store), cmd.Context(), r)
 			if err != nil {
 				return err
 			}

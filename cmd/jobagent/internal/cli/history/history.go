@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -34,7 +35,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 		Long: "Delete the history of a job; active runs stay. History older than the retention time (default: 45 days) is\ndeleted automatically.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := controldb.PurgeRequest{JobName: args[0]}
+			req := executions.PurgeRequest{JobName: args[0]}
 			if cmd.Flags().Changed("before") {
 				t, err := command.ParseTime(before)
 				if err != nil {
@@ -44,7 +45,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if id, err := uuid.Parse(args[0]); err == nil { // a job's ID, unless a job has this name
-					list, err := store.Jobs(cmd.Context(), args[0])
+					list, err := catalog.On(store).Jobs(cmd.Context(), args[0])
 					if err != nil {
 						return err
 					}
@@ -64,7 +65,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := store.PurgeHistory(cmd.Context(), req); err != nil {
+				if err := executions.On(store).Purge(cmd.Context(), req); err != nil {
 					return err
 				}
 				return a.Done(output.PurgedHistory{Job: args[0]}, "purged the history of %s: %s", args[0], what)

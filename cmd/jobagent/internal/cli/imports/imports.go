@@ -40,7 +40,7 @@ lost or a step is left to write; the script and the report are printed all the s
 	return cmd
 }
 
-// stepsToWrite is the end of the help texts of imports with programs that are no T-SQL.
+// stepsToWrite is the end of the help texts of imports with programs that are not T-SQL.
 const stepsToWrite = `A step that you write is an entry of "processes" in the agents' configuration. No agent has it yet, so
 the schedules of its job are created disabled: write the entry, or replace the step by T-SQL, then use
 jobagent schedule enable JOB SCHEDULE. With --target-group, such a step is T-SQL that fails until you

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
@@ -32,7 +33,7 @@ import (
 )
 
 // viewJob converts a job for -o json.
-func viewJob(j controldb.Job) output.Job {
+func viewJob(j catalog.Job) output.Job {
 	return output.Job{
 		Name:          j.Name,
 		ID:            j.ID,
@@ -48,7 +49,7 @@ func viewJob(j controldb.Job) output.Job {
 }
 
 // viewPlan adds to a job when it runs.
-func viewPlan(j output.Job, p controldb.JobPlan) output.Job {
+func viewPlan(j output.Job, p catalog.JobPlan) output.Job {
 	j.Schedules, j.ActiveSchedules, j.NextDue = p.Named, p.Active, output.Optional(p.NextDue)
 	j.ParametersFault = p.ParametersFault
 	return j
@@ -92,9 +93,9 @@ func schedules(j output.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// hasOwnSchedule is controldb.Job.HasOwnSchedule for a job that is shown.
+// hasOwnSchedule is catalog.Job.HasOwnSchedule for a job that is shown.
 func hasOwnSchedule(j output.Job) bool {
-	return controldb.Job{Enabled: j.Enabled, IntervalType: j.IntervalType, Start: j.Start}.HasOwnSchedule()
+	return catalog.Job{Enabled: j.Enabled, IntervalType: j.IntervalType, Start: j.Start}.HasOwnSchedule()
 }
 
 // inWords describes the schedule of the job's own definition.
@@ -131,19 +132,19 @@ func newListCommand(a *connect.App) *cobra.Command {
 its named schedules; "jobagent schedule list" lists them. A job with none runs when it is started.
 NEXT RUN is the next instant of all its schedules that start runs (UTC).`,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.Jobs(cmd.Context(), "")
+			list, err := catalog.On(store).Jobs(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
-			plans, err := store.JobPlans(cmd.Context(), "")
+			plans, err := catalog.On(store).JobPlans(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
-			byJob := make(map[string]controldb.JobPlan, len(plans))
+			byJob := make(map[string]catalog.JobPlan, len(plans))
 			for _, p := range plans {
 				byJob[p.JobName] = p
 			}
-			return output.List(&a.Printer, output.Each(list, func(j controldb.Job) output.Job { return viewPlan(viewJob(j), byJob[j.Name]) }), columns)
+			return output.List(&a.Printer, output.Each(list, func(j catalog.Job) output.Job { return viewPlan(viewJob(j), byJob[j.Name]) }), columns)
 		}),
 	})
 }
@@ -156,15 +157,15 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+			steps, err := catalog.On(store).JobSteps(cmd.Context(), job.Name, nil)
 			if err != nil {
 				return err
 			}
-			plans, err := store.JobPlans(cmd.Context(), job.Name)
+			plans, err := catalog.On(store).JobPlans(cmd.Context(), job.Name)
 			if err != nil {
 				return err
 			}
-			detail, err := store.JobDetail(cmd.Context(), job.Name)
+			detail, err := catalog.On(store).JobDetail(cmd.Context(), job.Name)
 			if err != nil {
 				return err
 			}
@@ -176,7 +177,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				v = viewPlan(v, p)
 			}
 			if detail.RolloutPlan != "" {
-				plan, err := store.JobRolloutPlan(cmd.Context(), job.Name)
+				plan, err := catalog.On(store).JobRolloutPlan(cmd.Context(), job.Name)
 				if err != nil {
 					return err
 				}
@@ -245,7 +246,7 @@ func (f *jobFlags) add(cmd *cobra.Command) {
 }
 
 // spec returns what the flags give of a job.
-func (f *jobFlags) spec(cmd *cobra.Command, name string) (spec controldb.JobSpec, err error) {
+func (f *jobFlags) spec(cmd *cobra.Command, name string) (spec model.JobSpec, err error) {
 	spec.Name = name
 	command.TakeFields(cmd.Flags(), model.JobFields, &spec, &f.settings)
 	if spec.Start, err = command.GivenTime(cmd, "start-time", f.start); err != nil {
@@ -269,7 +270,7 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 					"give --interval-type or --start-time, or try jobagent job start later")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				id, err := store.AddJob(cmd.Context(), spec)
+				id, err := catalog.On(store).AddJob(cmd.Context(), spec)
 				if err != nil {
 					return err
 				}
@@ -298,7 +299,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 					}
 				}
 				spec.NewName = command.Given(cmd, "new-name", newName)
-				if err := store.UpdateJob(cmd.Context(), spec); err != nil {
+				if err := catalog.On(store).UpdateJob(cmd.Context(), spec); err != nil {
 					return err
 				}
 				return a.Done(output.JobName{Name: args[0]}, "updated job %s", args[0])
@@ -339,7 +340,7 @@ started, and named schedules (jobagent schedule ` + use + `), do not depend on i
 			if err != nil {
 				return err
 			}
-			if err := store.UpdateJob(cmd.Context(), controldb.JobSpec{Name: args[0], Enabled: &enabled}); err != nil {
+			if err := catalog.On(store).UpdateJob(cmd.Context(), model.JobSpec{Name: args[0], Enabled: &enabled}); err != nil {
 				return err
 			}
 			if !enabled {
@@ -383,7 +384,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
+			if err := catalog.On(store).DeleteJob(cmd.Context(), args[0], force); err != nil {
 				return err
 			}
 			return a.Done(output.JobName{Name: args[0]}, "deleted job %s with its history", args[0])
@@ -457,11 +458,11 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				if parameters, err = runs.CheckStart(job, parameters, params.Texts(), allowMissing); err != nil {
 					return err
 				}
-				req := controldb.StartRequest{Job: args[0], ID: wanted, Parameters: parameters, Plain: plain, Hold: hold, IgnoreWindows: ignoreWindows}
+				req := executions.StartRequest{Job: args[0], ID: wanted, Parameters: parameters, Plain: plain, Hold: hold, IgnoreWindows: ignoreWindows}
 				if req.OnlyTargets, err = lookup.StartTargets(cmd.Context(), store, args[0], names); err != nil {
 					return err
 				}
-				run, err := store.Start(cmd.Context(), req)
+				run, err := executions.On(store).Start(cmd.Context(), req)
 				if err != nil {
 					return runs.Unanswered(cmd.Context(), &a.Printer, wanted, err)
 				}
@@ -493,7 +494,7 @@ func describeSize(ctx context.Context, store *controldb.Store, started *output.S
 	if started.Chosen > 0 {
 		return " on " + wording.Count(started.Chosen, "chosen database")
 	}
-	steps, err := store.JobSteps(ctx, started.Job, nil)
+	steps, err := catalog.On(store).JobSteps(ctx, started.Job, nil)
 	if err != nil || len(steps) == 0 || steps[0].TargetGroup == "" {
 		return ""
 	}
@@ -511,7 +512,7 @@ func describeSize(ctx context.Context, store *controldb.Store, started *output.S
 func newStopCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stop JOB|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
-		Long: "Ask a run, or all active runs of a job, to stop. It is no error if nothing is active.",
+		Long: "Ask a run, or all active runs of a job, to stop. If nothing is active, the command succeeds.",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
 			active, nothing, err := runsToStop(cmd.Context(), store, args[0])
 			if err != nil {
@@ -528,7 +529,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 			}
-			stopped, stopErr := stopRuns(cmd.Context(), store, active)
+			stopped, stopErr := stopRuns(cmd.Context(), executions.On(store), active)
 			if stopErr != nil && len(stopped) == 0 {
 				return stopErr
 			}
@@ -544,7 +545,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 // may have the form of an ID. If there is nothing to stop, the text says why.
 func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (ids []uuid.UUID, nothing string, err error) {
 	if id, err := uuid.Parse(nameOrID); err == nil && id != uuid.Nil {
-		list, err := store.Jobs(ctx, nameOrID)
+		list, err := catalog.On(store).Jobs(ctx, nameOrID)
 		if err != nil {
 			return nil, "", err
 		}
@@ -586,16 +587,16 @@ func runToStop(ctx context.Context, store *controldb.Store, id uuid.UUID) (ids [
 	return nil, fmt.Sprintf("run %s of the job %s ended as %s at %s", id, run.JobName, run.Lifecycle, run.EndTime.UTC().Format(time.RFC3339)), nil
 }
 
-// stopper asks runs to stop; a [controldb.Store] is one.
+// stopper asks runs to stop; an [executions.Store] is one.
 type stopper interface {
-	StopJob(ctx context.Context, id uuid.UUID) error
+	Stop(ctx context.Context, id uuid.UUID) error
 }
 
 // stopRuns asks all runs to stop, also after an error, and returns those that were asked.
 func stopRuns(ctx context.Context, store stopper, ids []uuid.UUID) (stopped []uuid.UUID, err error) {
 	var errs []error
 	for _, id := range ids {
-		if err := store.StopJob(ctx, id); err != nil {
+		if err := store.Stop(ctx, id); err != nil {
 			errs = append(errs, fmt.Errorf("run %s: %w", id, err))
 			continue
 		}

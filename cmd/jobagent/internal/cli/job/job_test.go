@@ -14,8 +14,10 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeStopper fails for some runs.
 type fakeStopper map[uuid.UUID]error
 
-// StopJob implements stopper.
-func (f fakeStopper) StopJob(_ context.Context, id uuid.UUID) error { return f[id] }
+// Stop implements stopper.
+func (f fakeStopper) Stop(_ context.Context, id uuid.UUID) error { return f[id] }
 
 // After an error with one run, the other runs are still asked to stop, and the result names them.
 func TestStopRunsContinuesAfterError(t *testing.T) {
@@ -42,14 +44,14 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	t.Parallel()
 	server := clitest.Server(t)
 	name := uuid.NewString()
-	_, err := server.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := catalog.On(server.Store).AddJob(t.Context(), model.JobSpec{Name: name})
 	require.NoError(t, err)
 	_, err = targetgroups.On(server.Store).Add(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = server.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new("SELECT 1;"),
+	_, err = catalog.On(server.Store).AddJobStep(t.Context(), model.StepSpec{JobName: name, Command: new("SELECT 1;"),
 		TargetGroup: new("g")})
 	require.NoError(t, err)
-	run, err := server.Store.StartJob(t.Context(), name, uuid.Nil)
+	run, err := executions.On(server.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 
 	ids, _, err := runsToStop(t.Context(), server.Store, name)
@@ -64,7 +66,7 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 
 	// A run that has ended is no error, and neither is a job without active runs.
 	agentless := "the job " + name + " has no active run"
-	require.NoError(t, server.Store.StopJob(t.Context(), run))
+	require.NoError(t, executions.On(server.Store).Stop(t.Context(), run))
 	term, err := server.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New()}, time.Minute)
 	require.NoError(t, err)
 	for range 3 {
@@ -91,6 +93,6 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 func TestJobShowTellsUnfitParameters(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printJob(&b, viewPlan(output.Job{Name: "j"}, controldb.JobPlan{Named: 1, ParametersFault: "on: tenant is missing"})))
+	require.NoError(t, printJob(&b, viewPlan(output.Job{Name: "j"}, catalog.JobPlan{Named: 1, ParametersFault: "on: tenant is missing"})))
 	require.Contains(t, b.String(), "starts no runs: on: tenant is missing\n")
 }

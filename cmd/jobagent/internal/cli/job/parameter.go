@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -93,8 +94,8 @@ func newListParametersCommand(a *connect.App) *cobra.Command {
 }
 
 // readDeclared reads a job and its declarations.
-func readDeclared(cmd *cobra.Command, store *controldb.Store, name string) (controldb.JobDetail, []output.JobParameter, error) {
-	job, err := store.JobDetail(cmd.Context(), name)
+func readDeclared(cmd *cobra.Command, store *controldb.Store, name string) (catalog.JobDetail, []output.JobParameter, error) {
+	job, err := catalog.On(store).JobDetail(cmd.Context(), name)
 	if errors.Is(err, dberror.ErrJobNotFound) {
 		_, err = lookup.Job(cmd.Context(), store, name)
 	}
@@ -120,7 +121,7 @@ func changeDeclared(
 	if list, err = change(list); err != nil {
 		return err
 	}
-	return store.SetJobParameters(cmd.Context(), job.Name, parameters.EncodeDeclarations(list), &job.Revision)
+	return catalog.On(store).SetJobParameters(cmd.Context(), job.Name, parameters.EncodeDeclarations(list), &job.Revision)
 }
 
 func newSetParameterCommand(a *connect.App) *cobra.Command {

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/rollout"
 )
@@ -31,15 +32,15 @@ version: runs keep the one with which they were created.`
 	return cmd
 }
 
-func readPlan(cmd *cobra.Command, store *controldb.Store, name string) (controldb.JobRolloutPlan, error) {
+func readPlan(cmd *cobra.Command, store *controldb.Store, name string) (catalog.JobRolloutPlan, error) {
 	job, err := lookup.Job(cmd.Context(), store, name)
 	if err != nil {
-		return controldb.JobRolloutPlan{}, err
+		return catalog.JobRolloutPlan{}, err
 	}
-	return store.JobRolloutPlan(cmd.Context(), job.Name)
+	return catalog.On(store).JobRolloutPlan(cmd.Context(), job.Name)
 }
 
-func viewRolloutPlan(p controldb.JobRolloutPlan) output.RolloutPlan {
+func viewRolloutPlan(p catalog.JobRolloutPlan) output.RolloutPlan {
 	v := output.RolloutPlan{Job: p.JobName, Version: p.JobVersion, Description: p.Description}
 	if p.Plan != "" {
 		v.Plan = json.RawMessage(p.Plan)
@@ -102,10 +103,10 @@ All faults are told at once. The plan makes a new version of the job, unless it 
 				return command.FaultError(&a.Printer, err)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetJobRollout(cmd.Context(), args[0], plan.Short(), nil); err != nil {
+				if err := catalog.On(store).SetJobRollout(cmd.Context(), args[0], plan.Short(), nil); err != nil {
 					return err
 				}
-				p, err := store.JobRolloutPlan(cmd.Context(), args[0])
+				p, err := catalog.On(store).JobRolloutPlan(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -133,7 +134,7 @@ func newDeletePlanCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This removes the plan of the job %s: later runs reach all targets at once", p.JobName)); err != nil {
 				return err
 			}
-			if err := store.SetJobRollout(cmd.Context(), p.JobName, "", nil); err != nil {
+			if err := catalog.On(store).SetJobRollout(cmd.Context(), p.JobName, "", nil); err != nil {
 				return err
 			}
 			return a.Done(output.JobName{Name: p.JobName}, "removed the plan of job %s", p.JobName)

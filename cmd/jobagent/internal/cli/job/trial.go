@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -52,7 +53,7 @@ Each step is a trial of its own. Actions are skipped, and nothing is retried. ` 
 					return err
 				}
 			}
-			req := controldb.StartRequest{Mode: controldb.ModeTrial, ModeOptions: tried.Options()}
+			req := executions.StartRequest{Mode: controldb.ModeTrial, ModeOptions: tried.Options()}
 			return start.run(cmd, a, args[0], req, runs.WatchTrial(dir))
 		},
 	}
@@ -83,7 +84,7 @@ Findings are grouped. Actions are skipped, and nothing is retried. ` + runs.Wait
 			if _, err := mssql.ParsePreflight(needs); err != nil {
 				return exit.Usage(err)
 			}
-			return start.run(cmd, a, args[0], controldb.StartRequest{Mode: controldb.ModePreflight, ModeOptions: needs}, runs.WatchPreflight)
+			return start.run(cmd, a, args[0], executions.StartRequest{Mode: controldb.ModePreflight, ModeOptions: needs}, runs.WatchPreflight)
 		},
 	}
 	start.add(cmd, "check only these `DATABASES` of the target groups")
@@ -108,7 +109,7 @@ func (m *modeStart) add(cmd *cobra.Command, on string) {
 }
 
 func (m *modeStart) run(
-	cmd *cobra.Command, a *connect.App, job string, req controldb.StartRequest,
+	cmd *cobra.Command, a *connect.App, job string, req executions.StartRequest,
 	watch func(context.Context, *output.Printer, *controldb.Store, uuid.UUID, runs.Wait) error,
 ) error {
 	if err := m.wait.Check(cmd); err != nil {
@@ -124,8 +125,8 @@ func (m *modeStart) run(
 		return err
 	case names == nil && req.Mode == controldb.ModeTrial:
 		return exit.Usagef("a trial needs --on: the databases to try the scripts on")
-	case len(names) > controldb.MaxTrialTargets && req.Mode == controldb.ModeTrial:
-		return exit.Usagef("--on names %d databases: a trial runs on at most %d", len(names), controldb.MaxTrialTargets)
+	case len(names) > executions.MaxTrialTargets && req.Mode == controldb.ModeTrial:
+		return exit.Usagef("--on names %d databases: a trial runs on at most %d", len(names), executions.MaxTrialTargets)
 	}
 	ctx := cmd.Context()
 	return a.WithStore(ctx, func(store *controldb.Store) error {
@@ -140,7 +141,7 @@ func (m *modeStart) run(
 		if req.OnlyTargets, err = lookup.StartTargets(ctx, store, job, names); err != nil {
 			return err
 		}
-		run, err := store.Start(ctx, req)
+		run, err := executions.On(store).Start(ctx, req)
 		if err != nil {
 			return runs.Unanswered(ctx, &a.Printer, req.ID, err)
 		}

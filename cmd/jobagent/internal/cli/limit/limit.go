@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/settings"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -48,13 +49,13 @@ func newSetCommand(a *connect.App) *cobra.Command {
 			}
 			l := model.Limit{Scope: args[0], Name: args[1], Server: server, Max: number}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetLimit(cmd.Context(), l); err != nil {
+				if err := settings.On(store).SetLimit(cmd.Context(), l); err != nil {
 					return err
 				}
 				if err := warnOfUnseen(cmd.Context(), a, store, l); err != nil {
 					return err
 				}
-				return a.Done(viewLimit(controldb.Limit{Limit: l}), "%s %s: at most %s at once", l.Scope, l.Name, wording.Count(l.Max, "target"))
+				return a.Done(viewLimit(settings.Limit{Limit: l}), "%s %s: at most %s at once", l.Scope, l.Name, wording.Count(l.Max, "target"))
 			})
 		},
 	}
@@ -63,14 +64,19 @@ func newSetCommand(a *connect.App) *cobra.Command {
 }
 
 // warnOfUnseen warns if no run has had a database on the server or in the elastic pool of a limit:
-// the name may have a typing error. Credentials are known to agents only.
+// the name may have a typing error. Credentials are known to agents only. With more databases than
+// [lookup.Seen] reads, it does not warn.
 func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l model.Limit) error {
 	isServer, isPool := strings.EqualFold(l.Scope, model.LimitServer), strings.EqualFold(l.Scope, model.LimitElasticPool)
 	if l.Name == "*" || !isServer && !isPool {
 		return nil
 	}
+	var filter targetgroups.KnownTargetFilter
+	if isServer {
+		filter.Name = targets.ServerKey(l.Name) // a part of all names of the server
+	}
 	seen := false
-	err := lookup.Seen(ctx, store, targetgroups.KnownTargetFilter{}, func(t targetgroups.KnownTarget) bool {
+	all, err := lookup.Seen(ctx, store, filter, func(t targetgroups.KnownTarget) bool {
 		key := targets.ServerKey(t.Server)
 		if isServer {
 			seen = key == targets.ServerKey(l.Name)
@@ -80,7 +86,7 @@ func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l
 		return !seen
 	})
 	switch {
-	case err != nil || seen:
+	case err != nil || seen || !all:
 		return err
 	case isServer:
 		return a.Warn([]string{"no run has had a database on the server " + l.Name + ", unless actions call it: jobagent target list shows the databases that runs had"})
@@ -98,7 +104,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 				if err := command.Confirm(cmd, command.Fixed("This removes the limit of %s %s", l.Scope, l.Name)); err != nil {
 					return err
 				}
-				if err := store.RemoveLimit(cmd.Context(), l); err != nil {
+				if err := settings.On(store).RemoveLimit(cmd.Context(), l); err != nil {
 					return err
 				}
 				return a.Done(output.RemovedLimit{Name: args[1], Scope: args[0], Server: server}, "removed the limit of %s %s",
@@ -115,7 +121,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the limits with their running and waiting targets", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.Limits(cmd.Context())
+			list, err := settings.On(store).Limits(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -136,7 +142,7 @@ var columns = output.Columns([]output.Column[output.Limit]{
 })
 
 // viewLimit converts a limit for -o json.
-func viewLimit(l controldb.Limit) output.Limit {
+func viewLimit(l settings.Limit) output.Limit {
 	return output.Limit{
 		Scope:     l.Scope,
 		Name:      l.Name,

@@ -109,7 +109,7 @@ func (q *query) run(cmd *cobra.Command, args []string) error {
 	}
 	defer done()
 	if len(list) == 0 {
-		return exit.With(exit.CodeNotFound, errors.New("there is no database to ask"))
+		return exit.With(exit.CodeNotFound, errors.New("the chosen servers and groups have no database to ask"))
 	}
 	if q.write {
 		if err := command.Confirm(cmd, func() (string, int, error) {

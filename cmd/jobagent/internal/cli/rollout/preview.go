@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
@@ -85,7 +86,7 @@ func (p *preview) run(ctx context.Context, job, parameters string, typed []strin
 	if parameters, err = runs.CheckStart(check, parameters, typed, allowMissing); err != nil {
 		return err
 	}
-	detail, err := p.store.JobDetail(ctx, job)
+	detail, err := catalog.On(p.store).JobDetail(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (p *preview) run(ctx context.Context, job, parameters string, typed []strin
 		return exit.With(exit.CodeConflict, fmt.Errorf("the job %s has no plan, so a start would run it on all its targets at once; nothing was started", job))
 	}
 	id := uuid.New() // known before the roll-out starts, in case no answer comes
-	if _, err := p.store.Start(ctx, controldb.StartRequest{Job: job, ID: id, Parameters: parameters, Hold: true}); err != nil {
+	if _, err := executions.On(p.store).Start(ctx, executions.StartRequest{Job: job, ID: id, Parameters: parameters, Hold: true}); err != nil {
 		return runs.Unanswered(ctx, &p.app.Printer, id, err)
 	}
 	fmt.Fprintf(p.app.Stderr, "roll-out %s of job %s started, paused\n", id, output.OneLine(job))
@@ -226,7 +227,7 @@ func (p *preview) odd(ctx context.Context, r rollouts.Rollout, waves []rollouts.
 			odd = append(odd, fmt.Sprintf("the wave '%s' has no target", w.Name))
 		}
 		if w.MaxDurationPercent != nil && usual < 0 {
-			odd = append(odd, fmt.Sprintf("the wave '%s' compares durations with those of earlier runs, and there are none: its gate will fail", w.Name))
+			odd = append(odd, fmt.Sprintf("the wave '%s' compares durations with those of earlier runs, and the job has no earlier runs: its gate will fail", w.Name))
 		}
 	}
 	failed, err := rollouts.On(p.store).FailedBefore(ctx, r.ID, oddTargets)

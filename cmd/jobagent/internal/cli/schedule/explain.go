@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/timetable"
@@ -64,7 +65,7 @@ func explained(ctx context.Context, store *controldb.Store, args []string) ([]ou
 	alive, known := lookup.AgentAlive(ctx, store)
 	explanations := make([]output.ScheduleExplanation, 0, len(list))
 	for _, s := range list {
-		steps, err := store.JobSteps(ctx, s.JobName, nil)
+		steps, err := catalog.On(store).JobSteps(ctx, s.JobName, nil)
 		if err != nil {
 			return nil, err
 		}

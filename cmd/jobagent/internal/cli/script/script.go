@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -53,7 +54,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	if err != nil {
 		return "", err
 	}
-	steps, err := store.JobSteps(ctx, job.Name, nil)
+	steps, err := catalog.On(store).JobSteps(ctx, job.Name, nil)
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +106,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		call.Text("schedule_end_time", job.End.UTC().Format("2006-01-02 15:04:05.0000000"))
 	}
 	b.WriteString(call.String() + "\nGO\n")
-	detail, err := store.JobDetail(ctx, job.Name)
+	detail, err := catalog.On(store).JobDetail(ctx, job.Name)
 	if err != nil {
 		return "", err
 	}
@@ -243,8 +244,8 @@ func addSetting[S, V any](call *tsql.Call, f *model.Field[S, V], s *V) {
 
 // inOrder sorts steps so that each follows all steps that come before it in a run. In this order,
 // no call that sets the options of a step makes a circle with a step that still has the defaults.
-func inOrder(options []controldb.JobStep) []controldb.JobStep {
-	sorted := make([]controldb.JobStep, 0, len(options))
+func inOrder(options []catalog.JobStep) []catalog.JobStep {
+	sorted := make([]catalog.JobStep, 0, len(options))
 	done := map[string]bool{}
 	for len(sorted) < len(options) {
 		before := len(sorted)

@@ -134,7 +134,7 @@ func readValue(stdin io.Reader, from string) (string, error) {
 }
 
 // errNoKey means that the control database has no active key.
-var errNoKey = errors.New("there is no key to seal the secret for; make one with jobagent key generate")
+var errNoKey = errors.New("the control database has no active key for secrets; make one with jobagent key generate")
 
 // set seals a value for all active keys and stores it as the next version.
 func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts []string) (output.StoredSecret, error) {

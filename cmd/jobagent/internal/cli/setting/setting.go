@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/settings"
 )
 
 // NewCommand returns `jobagent setting`.
@@ -45,7 +46,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the settings, what they do, and their ranges", Args: cobra.NoArgs,
 		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := store.Settings(cmd.Context())
+			list, err := settings.On(store).List(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func newSetCommand(a *connect.App) *cobra.Command {
 			}
 			number := int(value)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.SetSetting(cmd.Context(), args[0], &number); err != nil {
+				if err := settings.On(store).Set(cmd.Context(), args[0], &number); err != nil {
 					return err
 				}
 				return a.Done(output.SettingName{Name: args[0], Value: &number}, "set %s to %d", args[0], number)
@@ -84,7 +85,7 @@ func newResetCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset SETTING", Short: "Give a setting its default", Args: cobra.ExactArgs(1),
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := store.SetSetting(cmd.Context(), args[0], nil); err != nil {
+			if err := settings.On(store).Set(cmd.Context(), args[0], nil); err != nil {
 				return err
 			}
 			return a.Done(output.SettingName{Name: args[0]}, "%s has its default", args[0])

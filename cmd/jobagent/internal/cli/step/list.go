@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 )
 
 // columns are the columns of step list.
@@ -56,7 +57,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+			steps, err := catalog.On(store).JobSteps(cmd.Context(), job.Name, nil)
 			if err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -82,7 +83,7 @@ func optionFlags() string {
 }
 
 // take sets what the flags give.
-func (f *settingFlags) take(cmd *cobra.Command, spec *controldb.StepSpec) {
+func (f *settingFlags) take(cmd *cobra.Command, spec *model.StepSpec) {
 	command.TakeFields(cmd.Flags(), model.StepFields, spec, &f.values)
 	switch len(f.after) {
 	case 0:
@@ -116,8 +117,8 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 }
 
 // spec returns what the flags give, beside the name of the step and its command.
-func (f *stepFlags) spec(cmd *cobra.Command, job string, newStep bool) controldb.StepSpec {
-	spec := controldb.StepSpec{
+func (f *stepFlags) spec(cmd *cobra.Command, job string, newStep bool) model.StepSpec {
+	spec := model.StepSpec{
 		JobName: job, Credential: command.Given(cmd, "credential", f.credential), TargetGroup: command.Given(cmd, "target-group", f.group),
 		Output: f.outputSpec(cmd, newStep), MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
 	}
@@ -166,8 +167,8 @@ func noDirective(source, script string) error {
 // outputSpec returns the output that the flags give, or nil if they give none. The type defaults to
 // SqlDatabase if a table was given. In a new step it always does, so that the procedure reports the
 // missing parts.
-func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.OutputSpec {
-	o := &controldb.OutputSpec{
+func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *model.OutputSpec {
+	o := &model.OutputSpec{
 		Type: command.Given(cmd, "output-type", f.outputType), Credential: command.Given(cmd, "output-credential",
 			f.outputCredential),
 		Server:   command.Given(cmd, "output-server", f.outputServer),
@@ -175,7 +176,7 @@ func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.Outp
 		Schema:   command.Given(cmd, "output-schema", f.outputSchema),
 		Table:    command.Given(cmd, "output-table", f.outputTableName),
 	}
-	if *o == (controldb.OutputSpec{}) {
+	if *o == (model.OutputSpec{}) {
 		return nil
 	}
 	if o.Type == nil && (newStep || o.Table != nil && *o.Table != "") {
@@ -234,7 +235,7 @@ without one runs once; with one it runs once for each database. The command is c
 				spec.StepID, spec.StepName = command.Given(cmd, "step-id", at), command.Given(cmd, "name", f.name)
 				spec.CommandType, spec.Command = kind, script
 				spec.RetryErrors = &f.settings.values.RetryErrors
-				added, err := store.AddJobStep(cmd.Context(), spec)
+				added, err := catalog.On(store).AddJobStep(cmd.Context(), spec)
 				if err != nil {
 					return err
 				}
@@ -286,7 +287,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				spec.StepID, spec.StepName = command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
 				spec.NewID, spec.NewName = command.Given(cmd, "new-id", newID), command.Given(cmd, "new-name", f.name)
 				spec.CommandType, spec.Command = kind, script
-				v, err := store.UpdateJobStep(cmd.Context(), spec)
+				v, err := catalog.On(store).UpdateJobStep(cmd.Context(), spec)
 				if err != nil {
 					return err
 				}
@@ -308,17 +309,17 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var given controldb.StepSpec
+			var given model.StepSpec
 			settings.take(cmd, &given)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if given == (controldb.StepSpec{}) && !cmd.Flags().Changed("step-id") && !cmd.Flags().Changed("step-name") {
+				if given == (model.StepSpec{}) && !cmd.Flags().Changed("step-id") && !cmd.Flags().Changed("step-name") {
 					return showStepOptions(cmd.Context(), &a.Printer, store, args[0])
 				}
-				if given == (controldb.StepSpec{}) {
+				if given == (model.StepSpec{}) {
 					return exit.Usagef("missing option: want %s", optionFlags())
 				}
 				given.JobName, given.StepID, given.StepName = args[0], command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
-				v, err := store.UpdateJobStep(cmd.Context(), given)
+				v, err := catalog.On(store).UpdateJobStep(cmd.Context(), given)
 				if err != nil {
 					return err
 				}
@@ -345,7 +346,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			if cmd.Flags().Changed("job-version") {
 				of = &version
 			}
-			steps, err := store.JobSteps(cmd.Context(), job.Name, of)
+			steps, err := catalog.On(store).JobSteps(cmd.Context(), job.Name, of)
 			if err != nil {
 				return err
 			}
@@ -407,7 +408,7 @@ func showStepOptions(ctx context.Context, p *output.Printer, store *controldb.St
 	if err != nil {
 		return err
 	}
-	steps, err := store.JobSteps(ctx, job.Name, nil)
+	steps, err := catalog.On(store).JobSteps(ctx, job.Name, nil)
 	if err != nil {
 		return err
 	}
@@ -427,7 +428,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			if err := command.Confirm(cmd, command.Fixed("This deletes %s of the job %s; later steps move down", which.String(), args[0])); err != nil {
 				return err
 			}
-			v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id),
+			v, err := catalog.On(store).DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id),
 				command.Given(cmd, "step-name", which.name))
 			if err != nil {
 				return err

@@ -196,7 +196,8 @@ A file is CSV with the columns server_name and database_name, and one for each t
 	return cmd
 }
 
-// warnOfUnseen warns of databases that no run has had: their names may have typing errors.
+// warnOfUnseen warns of databases that no run has had: their names may have typing errors. For a
+// list, it does not warn if there are more databases than [lookup.Seen] reads.
 func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, list []targetgroups.TargetTags) error {
 	unseen := make(map[uuid.UUID]bool, len(list))
 	for _, t := range list {
@@ -206,11 +207,11 @@ func warnOfUnseen(ctx context.Context, a *connect.App, store *controldb.Store, l
 	if len(list) == 1 {
 		filter.ID = list[0].Target
 	}
-	err := lookup.Seen(ctx, store, filter, func(t targetgroups.KnownTarget) bool {
+	all, err := lookup.Seen(ctx, store, filter, func(t targetgroups.KnownTarget) bool {
 		delete(unseen, t.ID)
 		return len(unseen) > 0
 	})
-	if err != nil || len(unseen) == 0 {
+	if err != nil || len(unseen) == 0 || !all {
 		return err
 	}
 	first := list[slices.IndexFunc(list, func(t targetgroups.TargetTags) bool { return unseen[t.Target] })]

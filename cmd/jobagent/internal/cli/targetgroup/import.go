@@ -42,7 +42,7 @@ The sources are:
                          "resources | where type =~ 'microsoft.sql/servers/databases' | project id, tags"
 
 Of Azure's answer, the databases master are left out. The servers are NAME.database.windows.net, unless the query
-returns a column server_name. Tags of resources become tags; those whose names or values are no tags here are reported.
+returns a column server_name. Tags of resources become tags; those whose names or values are not valid as tags are reported.
 An answer that is only a part is refused: read all pages, and give their rows as one JSON array.
 
 Tags that the file does not have stay. The tags are set before the members, 5,000 databases at once; if a later part

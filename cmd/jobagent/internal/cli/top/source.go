@@ -12,14 +12,15 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
 
-// agentReads are the methods of [controldb.Store] that the program uses. Each is one call, whose
+// agentReads are the methods of [fleet.Store] that the program uses. Each is one call, whose
 // answer does not grow with the number of targets.
 type agentReads interface {
-	RecentAgents(ctx context.Context, top int) ([]controldb.AgentStatus, error)
+	Recent(ctx context.Context, top int) ([]fleet.Agent, error)
 }
 
 // summaries are the methods of [summary.Store] that the program uses, as agentReads.
@@ -55,7 +56,7 @@ const (
 // overview is what the first page shows.
 type overview struct {
 	summary.Overview
-	agents []controldb.AgentStatus
+	agents []fleet.Agent
 	// noAgents says that the login may not list agents; the numbers of Overview are known then.
 	noAgents bool
 	rollouts []rollouts.Rollout // that have not ended
@@ -72,13 +73,13 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 		return overview{}, err
 	}
 	o := overview{Overview: head, readAt: time.Now()}
-	if o.agents, err = s.agents.RecentAgents(ctx, 20); err != nil {
+	if o.agents, err = s.agents.Recent(ctx, 20); err != nil {
 		if ctx.Err() != nil || errors.Is(err, dberror.ErrUnreachable) {
 			return overview{}, err
 		}
 		o.noAgents = true
 	}
-	o.agents = slices.DeleteFunc(o.agents, func(a controldb.AgentStatus) bool { return !a.Live })
+	o.agents = slices.DeleteFunc(o.agents, func(a fleet.Agent) bool { return !a.Live })
 	if o.rollouts, err = s.rollouts.Rollouts(ctx, rollouts.Filter{Active: true}, controldb.Page[executions.Key]{Top: listed}); err != nil {
 		return overview{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 )
@@ -31,7 +32,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Long: `Show agents, runs with their progress, what failed in the last 24 hours, and what is due next.
 
 Keys: arrows or j k move, enter shows a run, esc goes back, / filters, s sorts the runs, ? lists all
-keys, q quits. NO_COLOR=1 turns colours off. Where the output is no terminal, the state is printed
+keys, q quits. NO_COLOR=1 turns colours off. Where the output is not a terminal, the state is printed
 once, as with --once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -41,7 +42,7 @@ once, as with --once.`,
 				return exit.Usagef("invalid --interval %s: want 200ms to 1h", interval)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				source := &source{agents: store, runs: executions.On(store), summary: summary.On(store), rollouts: rollouts.On(store)}
+				source := &source{agents: fleet.On(store), runs: executions.On(store), summary: summary.On(store), rollouts: rollouts.On(store)}
 				if once || !terminal.Is(a.Stdout) {
 					return printOnce(cmd.Context(), a.Stdout, source)
 				}

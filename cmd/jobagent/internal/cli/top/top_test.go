@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/fleet"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 	"github.com/jobagent/jobagent/controldb/summary"
 	"github.com/jobagent/jobagent/jobs"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fake answers reads.
 type fake struct {
 	overview summary.Overview
-	agents   []controldb.AgentStatus
+	agents   []fleet.Agent
 	failures summary.Failures
 	rollouts []rollouts.Rollout
 	run      executions.Run
@@ -49,8 +50,8 @@ func (f *fake) Overview(context.Context, int) (summary.Overview, error) {
 	return f.overview, f.count("Overview")
 }
 
-func (f *fake) RecentAgents(context.Context, int) ([]controldb.AgentStatus, error) {
-	return f.agents, f.count("RecentAgents")
+func (f *fake) Recent(context.Context, int) ([]fleet.Agent, error) {
+	return f.agents, f.count("Recent")
 }
 
 func (f *fake) Failures(context.Context, int) (summary.Failures, error) {
@@ -85,7 +86,7 @@ func busy() *fake {
 			Now: now, LiveAgents: 2, Workers: 200, BusyWorkers: 64, ActiveRuns: 30, RunningTargets: 64, WaitingTargets: summary.Many,
 			Due: []summary.DueNext{{JobName: "backup", Schedule: "hourly", NextDue: now.Add(time.Hour), NextFire: now.Add(time.Hour)}},
 		},
-		agents: []controldb.AgentStatus{
+		agents: []fleet.Agent{
 			{Host: "alpha", Version: "1.2.3", MaxConcurrentTargets: 100, Tasks: 64, Live: true, ExpiresAt: now.Add(20 * time.Second)},
 			{Host: "beta", MaxConcurrentTargets: 50, Tasks: 57, Live: true, ExpiresAt: now.Add(20 * time.Second)},
 			{Host: "gone", MaxConcurrentTargets: 100},
@@ -259,7 +260,7 @@ func TestReads(t *testing.T) {
 	for range 3 {
 		m.Update(m.read()())
 	}
-	require.Equal(t, map[string]int{"Overview": 4, "RecentAgents": 4, "Rollouts": 4, "Failures": 1}, f.reads)
+	require.Equal(t, map[string]int{"Overview": 4, "Recent": 4, "Rollouts": 4, "Failures": 1}, f.reads)
 	press(m, enter)
 	clear(f.reads)
 	for range 3 {

@@ -213,8 +213,8 @@ func (m *model) agentLines(rows int) []string {
 	return lines
 }
 
-// tail is the width of the columns behind the bar of a run: done, failed, and where there is room
-// rate, time left and age.
+// runColumns returns the headings behind the bar of a run: done, failed, the rate from 100 cells
+// on, the time left and the age.
 func runColumns(width int) string {
 	text := terminal.Right("done", 16) + terminal.Right("failed", 8)
 	if width >= 100 {

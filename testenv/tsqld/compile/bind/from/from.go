@@ -383,7 +383,7 @@ func (b *Binder) systemTable(db *catalog.Database, t *sysviews.SystemTable) *tre
 	for i, c := range t.Columns {
 		ct := c.Type
 		if ct.IsUnicode() { // names have the collation of the database
-			ct.Collation = names.DatabaseCollation(db)
+			ct.Collation = db.Collation()
 		}
 		src.Columns = append(
 			src.Columns,

@@ -102,10 +102,7 @@ func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *names.Level) (tree.From, 
 			return nil, err
 		}
 		if len(values) > 0 && n.Type != values[0].Type {
-			return nil, mserr.New(8167, 16,
-				"The type of column \"%s\" conflicts with the type of other columns specified in the UNPIVOT list.",
-				c.Column(),
-			)
+			return nil, mserr.Of(8167, c.Column())
 		}
 		values = append(values, n)
 	}

@@ -171,14 +171,13 @@ func splitOrdinal(enable *tree.Node) (bool, error) {
 	v, isInteger := enable.Value.(int64)
 	switch {
 	case enable.Op != tree.OpConst:
-		return false, mserr.New(8748, 16,
-			"The enable_ordinal argument for string_split only supports constant values (not variables or columns).")
+		return false, mserr.Of(8748)
 	case enable.Value == nil:
 		return false, nil
 	case !isInteger || !enable.Type.IsInteger() && enable.Type.ID != types.Bit:
 		return false, mserr.InvalidArgumentType(enable.Type.MessageName(), 3, "string_split")
 	case v != 0 && v != 1:
-		return false, mserr.New(4199, 16, "Argument value %d is invalid for argument 3 of string_split function.", v)
+		return false, mserr.Of(4199, v, 3, "string_split")
 	}
 	return v == 1, nil
 }

@@ -10,20 +10,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// DatabaseCollation returns the collation of a database.
-func DatabaseCollation(db *catalog.Database) types.Collation {
-	if db == nil || db.Options.Collation == "" || db.Options.Collation == catalog.DefaultCollation {
-		return types.CI
-	}
-	c, _ := types.CollationByName(db.Options.Collation)
-	return c
-}
-
 // OfDatabase returns a type with the collation that literals, variables and function results have
 // in the current database.
 func (b *Resolver) OfDatabase(t types.Type) types.Type {
 	if t.IsCharacter() {
-		t.Collation = DatabaseCollation(b.Place.DB)
+		t.Collation = b.Place.DB.Collation()
 	}
 	return t
 }
@@ -31,7 +22,7 @@ func (b *Resolver) OfDatabase(t types.Type) types.Type {
 // CollationNamed returns the collation of a COLLATE clause. Error 448 for an unknown name.
 func (b *Resolver) CollationNamed(name string) (types.Collation, error) {
 	if strings.EqualFold(name, "database_default") {
-		return DatabaseCollation(b.Place.DB), nil
+		return b.Place.DB.Collation(), nil
 	}
 	c, ok := types.CollationByName(name)
 	if !ok {

@@ -48,8 +48,7 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 			return nil, mserr.SeparatorNotConstant()
 		}
 		if args[1].Type.Length == types.Max {
-			return nil, mserr.New(8734, 16,
-				"Separator parameter for STRING_AGG cannot be large object type such as VARCHAR(MAX) or NVARCHAR(MAX).")
+			return nil, mserr.Of(8734)
 		}
 		if e.Distinct {
 			return nil, mserr.Syntax(",")
@@ -76,8 +75,7 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 	}
 	if len(e.WithinGroup) > 0 && !builtin.IsPercentile(f) {
 		if f.Name != "STRING_AGG" {
-			return nil, mserr.New(10757, 15, "The function '%s' may not have a WITHIN GROUP clause.", strings.ToLower(f.Name)).
-				WithState(9)
+			return nil, mserr.Of(10757, strings.ToLower(f.Name))
 		}
 		arguments := state.InArguments
 		state.InArguments = true
@@ -104,7 +102,7 @@ func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Leve
 	case len(args) != 1:
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
 	case len(e.WithinGroup) == 0:
-		return nil, mserr.New(10754, 15, "The function '%s' must have a WITHIN GROUP clause.", f.Name)
+		return nil, mserr.Of(10754, f.Name)
 	case len(e.WithinGroup) > 1:
 		return nil, mserr.Syntax(",")
 	}
@@ -154,8 +152,7 @@ func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level
 	args, err := b.Exprs(e.Args, l)
 	for _, a := range args {
 		if err == nil && a.Traits&tree.HasSequence != 0 {
-			err = mserr.New(11725, 15,
-				"An expression that contains a NEXT VALUE FOR function cannot be passed as an argument to an aggregate.")
+			err = mserr.Of(11725)
 		}
 	}
 	return args, err
@@ -258,14 +255,14 @@ func (b calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *names.
 	}
 	switch {
 	case builtin.IsPercentile(f) && len(spec.OrderBy) > 0:
-		return nil, mserr.New(10758, 15, "The function '%s' may not have ORDER BY in OVER clause.", f.Name)
+		return nil, mserr.Of(10758, f.Name)
 	case builtin.IsPercentile(f) && spec.Frame != nil:
-		return nil, mserr.New(10752, 15, "The function '%s' may not have a window frame.", f.Name)
+		return nil, mserr.Of(10752, f.Name)
 	case builtin.NeedsOrder(f) && len(spec.OrderBy) == 0:
 		return nil, mserr.OverOrderRequired(f.Name)
 	}
 	if e.Distinct {
-		return nil, mserr.New(10759, 15, "Use of DISTINCT is not allowed with the OVER clause.")
+		return nil, mserr.Of(10759)
 	}
 	state.InWindow = true
 	defer func() { state.InWindow = false }()
@@ -341,7 +338,7 @@ func windowSpec(l *names.Level, o *syntax.Over) (*syntax.Over, error) {
 		}
 		return &base, nil
 	}
-	return nil, mserr.New(5362, 15, "Window '%s' is undefined.", o.Window.Name).WithState(3)
+	return nil, mserr.Of(5362, o.Window.Name)
 }
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
@@ -354,12 +351,10 @@ func (b calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.Or
 			return nil, err
 		}
 		if n.Op == tree.OpConst && !names.Column(item.X) {
-			number, what := int32(5309), "constants"
 			if v, ok := n.Value.(int64); ok && n.Type.ID == types.Int && v > 0 {
-				number, what = 5308, "integer indices"
+				return nil, mserr.Of(5308)
 			}
-			return nil, mserr.New(number, 15,
-				"Windowed functions, aggregates and NEXT VALUE FOR functions do not support %s as ORDER BY clause expressions.", what)
+			return nil, mserr.Of(5309)
 		}
 		if err := expr.Sortable(n.Type); err != nil {
 			return nil, err
@@ -376,7 +371,7 @@ func (b calls) frame(f *syntax.Frame, ordered bool) (string, error) {
 		return "", nil
 	}
 	if !ordered {
-		return "", mserr.New(10756, 15, "Window frame with ROWS or RANGE must have an ORDER BY clause.")
+		return "", mserr.Of(10756)
 	}
 	word := "RANGE"
 	if f.Rows {
@@ -393,8 +388,7 @@ func (b calls) frame(f *syntax.Frame, ordered bool) (string, error) {
 		}
 	}
 	if f.To != nil && f.From.Kind > f.To.Kind {
-		return "", mserr.New(4193, 16, "'BETWEEN %s AND %s' is not a valid window frame and cannot be used with the OVER clause.",
-			boundNames[f.From.Kind], boundNames[f.To.Kind])
+		return "", mserr.Of(4193, boundNames[f.From.Kind], boundNames[f.To.Kind])
 	}
 	return word + " BETWEEN " + from + " AND " + to, nil
 }
@@ -419,9 +413,7 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 		return "CURRENT ROW", nil
 	}
 	if !rows {
-		return "", mserr.New(4194, 16,
-			"RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.",
-		)
+		return "", mserr.Of(4194)
 	}
 	lit, ok := f.Offset.(*syntax.Literal)
 	if !ok || lit.Kind != syntax.IntLit {

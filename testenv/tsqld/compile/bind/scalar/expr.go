@@ -120,7 +120,7 @@ func (b *Binder) bound(e syntax.Expr, l *names.Level) (*tree.Node, error) {
 	case *syntax.JSONArrayExpr:
 		return calls{b}.jsonArray(e, l)
 	case *syntax.IdentityExpr: // the caller replaces that of SELECT … INTO
-		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
+		return nil, mserr.Of(177)
 	case *syntax.ParseAsExpr:
 		return calls{b}.parse(e, l)
 	case *syntax.MethodCall:

@@ -29,9 +29,9 @@ func Insert(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
 	case c.Accept("DEFAULT", "VALUES"):
 		s.Source = &syntax.InsertDefaults{At: n}
 	case c.AtAny("EXEC", "EXECUTE"):
-		start := c.Current()
+		start, words := c.Current().At, c.Words()
 		e := call.Execute(c)
-		e.SetExtent(start.At, c.Previous().End)
+		e.SetExtent(start, c.Previous().End, words)
 		s.Source = &syntax.InsertExec{At: n, Exec: e}
 	case c.AtAny("SELECT", "("):
 		s.Source = &syntax.InsertQuery{At: n, Query: query.Query(c)}

@@ -193,10 +193,15 @@ func atOldHints(c *tokens.Cursor) bool {
 	return c.At("(") && c.Peek(1).Kind == scanner.Word && tableHintNames[c.Peek(1).Upper] && c.Peek(2).Is(")")
 }
 
-// TableHints reads WITH (...) after a table, and the old form without WITH.
+// TableHints reads WITH (...) after a table, and the old form without WITH. Error 336 for a common
+// table expression that follows the table without a semicolon.
 func TableHints(c *tokens.Cursor) []*syntax.TableHint {
 	if c.At("HOLDLOCK") { // the only hint without parentheses
 		return []*syntax.TableHint{{At: c.Here(), Name: c.Next().Upper}}
+	}
+	if next := c.Peek(1); c.At("WITH") && next.IsName() && !next.Is("XMLNAMESPACES") {
+		c.ErrorAt(next, mserr.Of(336, next.Text))
+		return nil
 	}
 	if !c.At("WITH", "(") && !atOldHints(c) {
 		return nil

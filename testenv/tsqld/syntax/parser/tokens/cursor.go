@@ -242,5 +242,17 @@ func (c *Cursor) ExpectEOF() {
 	}
 }
 
+// Words returns the next two tokens that are words, in capitals, with "" for others.
+func (c *Cursor) Words() (words [2]string) {
+	for i := range words {
+		t := c.Peek(i)
+		if t.Kind != scanner.Word {
+			break
+		}
+		words[i] = t.Upper
+	}
+	return words
+}
+
 // Here returns the position of the current token.
 func (c *Cursor) Here() syntax.At { return syntax.AtPos(c.Current().At) }

@@ -79,7 +79,7 @@ func (c *Cursor) Unsupported(what string) {
 // [syntax.UnsupportedStmt] in its place if it has an unsupported construct. It returns nil after an
 // error.
 func (c *Cursor) Supported(read func() syntax.Stmt) syntax.Stmt {
-	start, outer := c.Current().At, c.lacks
+	start, words, outer := c.Current().At, c.Words(), c.lacks
 	c.lacks = ""
 	s := read()
 	if c.lacks != "" && s != nil {
@@ -89,7 +89,7 @@ func (c *Cursor) Supported(read func() syntax.Stmt) syntax.Stmt {
 	if c.err != nil || s == nil {
 		return nil
 	}
-	s.SetExtent(start, c.Previous().End)
+	s.SetExtent(start, c.Previous().End, words)
 	if u, ok := s.(*syntax.UnsupportedStmt); ok {
 		u.Text = c.src[s.Start():s.End()]
 	}

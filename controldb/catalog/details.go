@@ -1,7 +1,8 @@
-package controldb
+package catalog
 
 import (
 	"context"
+	"github.com/jobagent/jobagent/controldb"
 	"time"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
@@ -30,7 +31,7 @@ FROM jobs.job_details`
 const jobDetailQuery = jobDetailColumns + "\nWHERE job_name = @p1;"
 
 // JobDetail returns a job. It returns [dberror.ErrJobNotFound] when there is none of this name.
-func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
+func (s Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
 	list, err := call.SelectAll[JobDetail](ctx, s.conn, "read job", jobDetailQuery, name)
 	return call.OnlyRow(list, err, "read job", dberror.ErrJobNotFound)
 }
@@ -47,7 +48,7 @@ type JobRolloutPlan struct {
 
 // JobRolloutPlan returns the plan of a job. It returns [dberror.ErrJobNotFound] when there is no
 // such job.
-func (s *Store) JobRolloutPlan(ctx context.Context, name string) (JobRolloutPlan, error) {
+func (s Store) JobRolloutPlan(ctx context.Context, name string) (JobRolloutPlan, error) {
 	list, err := call.SelectAll[JobRolloutPlan](ctx, s.conn, "read the plan of a job's roll-outs", `SELECT d.job_name, d.job_version,
     COALESCE(p.rollout_plan, N'') AS rollout_plan, COALESCE(p.description, N'') AS description
 FROM jobs.job_details AS d
@@ -57,14 +58,14 @@ WHERE d.job_name = @p1;`, name)
 }
 
 // JobDetails lists the jobs that are not system jobs by name.
-func (s *Store) JobDetails(ctx context.Context, p Page[string]) ([]JobDetail, error) {
+func (s Store) JobDetails(ctx context.Context, p controldb.Page[string]) ([]JobDetail, error) {
 	w := p.Filter("job_name", ">")
 	w.Add("is_system = 0")
 	return call.SelectAll[JobDetail](ctx, s.conn, "list jobs", jobDetailColumns+w.Text()+"\nORDER BY job_name"+p.Text(w)+";", w.Args...)
 }
 
 // JobVersions lists the numbers of a job's versions.
-func (s *Store) JobVersions(ctx context.Context, jobName string, p Page[int]) ([]int, error) {
+func (s Store) JobVersions(ctx context.Context, jobName string, p controldb.Page[int]) ([]int, error) {
 	w := p.Filter("job_version", ">")
 	w.Add("job_name = %s", jobName)
 	return call.SelectAll[int](ctx, s.conn, "list job versions", `SELECT job_version
@@ -73,7 +74,7 @@ FROM jobs.job_versions`+w.Text()+"\nORDER BY job_version"+p.Text(w)+";", w.Args.
 
 // PageOfJobSteps lists the steps of a version of a job by their positions. A nil version means the
 // current one.
-func (s *Store) PageOfJobSteps(ctx context.Context, jobName string, version *int, p Page[int]) ([]JobStep, error) {
+func (s Store) PageOfJobSteps(ctx context.Context, jobName string, version *int, p controldb.Page[int]) ([]JobStep, error) {
 	w := p.Filter("v.step_id", ">")
 	w.Add("v.job_name = %s", jobName)
 	view := "jobs.jobsteps"
@@ -87,7 +88,7 @@ FROM `+view+` AS v`+jobStepOptions+w.Text()+"\nORDER BY v.step_id"+p.Text(w)+";"
 
 // JobStep returns a step of a version of a job; a nil version means the current one. It returns
 // [dberror.ErrStepNotFound] when there is none of this name.
-func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
+func (s Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
 	query, args := jobStepQuery(jobName, version, stepName)
 	list, err := call.SelectAll[JobStep](ctx, s.conn, "read job step", query, args...)
 	return call.OnlyRow(list, err, "read job step", dberror.ErrStepNotFound)

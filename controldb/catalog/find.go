@@ -1,7 +1,8 @@
-package controldb
+package catalog
 
 import (
 	"context"
+	"github.com/jobagent/jobagent/controldb"
 	"time"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
@@ -25,7 +26,7 @@ type JobFilter struct {
 //
 // Plan: the names of jobs in order. With Failed, also the newest key per job of
 // IX_job_executions_job_id_create_time.
-func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]JobDetail, error) {
+func (s Store) FindJobs(ctx context.Context, f JobFilter, p controldb.Page[string]) ([]JobDetail, error) {
 	w := p.Filter("job_name", ">")
 	w.Add("is_system = 0")
 	if f.Search != "" {
@@ -74,7 +75,7 @@ type JobPlan struct {
 // out.
 //
 // Plan: the schedules, which are as many as people have defined; no history.
-func (s *Store) JobPlans(ctx context.Context, jobName string) ([]JobPlan, error) {
+func (s Store) JobPlans(ctx context.Context, jobName string) ([]JobPlan, error) {
 	w := call.NewFilter(0)
 	if jobName != "" {
 		w.Add("job_name = %s", jobName)
@@ -95,7 +96,7 @@ type JobVersion struct {
 }
 
 // LatestJobVersions lists the versions of a job, the latest first.
-func (s *Store) LatestJobVersions(ctx context.Context, jobName string, p Page[int]) ([]JobVersion, error) {
+func (s Store) LatestJobVersions(ctx context.Context, jobName string, p controldb.Page[int]) ([]JobVersion, error) {
 	w := p.Filter("job_version", "<")
 	w.Add("job_name = %s", jobName)
 	return call.SelectAll[JobVersion](ctx, s.conn, "list the latest versions of a job", `SELECT job_version, created_time

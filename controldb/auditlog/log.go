@@ -1,4 +1,4 @@
-package controldb
+package auditlog
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
-// AuditEntry is a row of the view jobs.audit_log.
-type AuditEntry struct {
+// Entry is a row of the view jobs.audit_log.
+type Entry struct {
 	ID            int64     `db:"entry_id"`
 	Time          time.Time `db:"time"`
 	Door          string    `db:"door"` // T-SQL, CLI, REST or Web
@@ -39,8 +39,8 @@ type AuditEntry struct {
 	RevisionAfter  *int64 `db:"revision_after"`
 }
 
-// AuditFilter selects entries of the audit log. Zero values select all.
-type AuditFilter struct {
+// Filter selects entries of the audit log. Zero values select all.
+type Filter struct {
 	// Since is the earliest time, and Until the first time that is too late.
 	Since, Until time.Time
 	// Caller is a person, a program or a login.
@@ -65,8 +65,8 @@ type AuditFilter struct {
 	Limit int
 }
 
-// AuditLog lists entries of the audit log, latest first.
-func (s *Store) AuditLog(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
+// Read lists entries of the audit log, latest first.
+func (s Store) Read(ctx context.Context, f Filter) ([]Entry, error) {
 	w := call.NewFilter(f.Limit)
 	if f.Behind > 0 {
 		w.Add("entry_id < %s", f.Behind)
@@ -104,7 +104,7 @@ func (s *Store) AuditLog(ctx context.Context, f AuditFilter) ([]AuditEntry, erro
 	if f.Correlation != uuid.Nil {
 		w.Add("correlation_id = %s", mssqldb.UniqueIdentifier(f.Correlation))
 	}
-	return call.SelectAll[AuditEntry](ctx, s.conn, "read the audit log", `SELECT TOP (@p1) entry_id, time, door, caller, original_login, host, program, address,
+	return call.SelectAll[Entry](ctx, s.conn, "read the audit log", `SELECT TOP (@p1) entry_id, time, door, caller, original_login, host, program, address,
     correlation_id, action, object_kind, object_name, object_id, job_id, job_name, before_change, after_change,
     version_before, version_after, revision_before, revision_after
 FROM jobs.audit_log`+w.Text()+"\nORDER BY entry_id DESC;", w.Args...)

@@ -1,4 +1,4 @@
-package controldb
+package executions
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -15,14 +16,14 @@ import (
 // StartJob starts a run of a job's current version and returns its id. A non-nil id becomes the
 // run's id; if a run of this job has that id already, nothing new starts (decision 21). A caller
 // that lost the answer can therefore repeat the call.
-func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
+func (s Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
 	return s.StartJobWith(ctx, name, id, "")
 }
 
 // StartJobWith is StartJob with parameters: a JSON object of at most 102,400 UTF-16 code units, to
 // which the run's steps refer as $(param.NAME). Empty means none. A call that is repeated with the
 // same id must have the same parameters.
-func (s *Store) StartJobWith(ctx context.Context, name string, id uuid.UUID, parameters string) (uuid.UUID, error) {
+func (s Store) StartJobWith(ctx context.Context, name string, id uuid.UUID, parameters string) (uuid.UUID, error) {
 	return s.Start(ctx, StartRequest{Job: name, ID: id, Parameters: parameters})
 }
 
@@ -38,7 +39,7 @@ type StartRequest struct {
 	OnlyTargets []targets.Target
 	// Mode says what becomes of the scripts; empty means that they run. A trial needs OnlyTargets,
 	// at most [MaxTrialTargets].
-	Mode RunMode
+	Mode controldb.RunMode
 	// ModeOptions are the options of the trial or preflight, a JSON object; empty means the
 	// defaults.
 	ModeOptions string
@@ -49,6 +50,9 @@ type StartRequest struct {
 	// may say so.
 	IgnoreWindows bool
 }
+
+// MaxTrialTargets is the largest number of databases of a trial.
+const MaxTrialTargets = 100
 
 // MaxOnlyTargets is the largest number of databases to which a run is limited.
 const MaxOnlyTargets = 5000
@@ -72,7 +76,7 @@ func onlyTargets(list []targets.Target) (string, error) {
 }
 
 // Start is StartJob with all that a start may say.
-func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) {
+func (s Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) {
 	id := req.ID
 	if id == uuid.Nil {
 		// The id is generated here because go-mssqldb 1.11 cannot send a NULL UNIQUEIDENTIFIER: it
@@ -103,9 +107,9 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 	return id, nil
 }
 
-// StopJob requests the end of a run and does not wait for it. Stopping a finished run has no
+// Stop requests the end of a run and does not wait for it. Stopping a finished run has no
 // effect. It returns [dberror.ErrExecutionNotFound] when no run has this id.
-func (s *Store) StopJob(ctx context.Context, id uuid.UUID) error {
+func (s Store) Stop(ctx context.Context, id uuid.UUID) error {
 	return s.conn.Exec(ctx, "stop job", call.New("jobs.sp_stop_job").In("job_execution_id", id))
 }
 
@@ -119,16 +123,16 @@ type Retries struct {
 
 // RetryNow makes the next attempts of what waits for a retry due, and returns how many targets and
 // resolutions of target groups these are.
-func (s *Store) RetryNow(ctx context.Context, r Retries) (int, error) {
+func (s Store) RetryNow(ctx context.Context, r Retries) (int, error) {
 	return s.changeRetries(ctx, "retry now", call.New("jobs.sp_retry_job_execution_now"), r)
 }
 
 // GiveUp ends what waits for a retry as Failed, with its last error, and returns its number.
-func (s *Store) GiveUp(ctx context.Context, r Retries) (int, error) {
+func (s Store) GiveUp(ctx context.Context, r Retries) (int, error) {
 	return s.changeRetries(ctx, "give up", call.New("jobs.sp_give_up_job_execution"), r)
 }
 
-func (s *Store) changeRetries(ctx context.Context, op string, c *call.Call, r Retries) (int, error) {
+func (s Store) changeRetries(ctx context.Context, op string, c *call.Call, r Retries) (int, error) {
 	var changed int64
 	c.In("job_execution_id", r.Run)
 	call.Opt(c, "step_id", r.StepID)
@@ -138,7 +142,7 @@ func (s *Store) changeRetries(ctx context.Context, op string, c *call.Call, r Re
 	return int(changed), err
 }
 
-// RerunRequest is the argument of RerunExecution.
+// RerunRequest is the argument of [Store.Rerun].
 type RerunRequest struct {
 	// Origin is the run whose targets are run again. It must have ended.
 	Origin uuid.UUID
@@ -157,9 +161,9 @@ type RerunRequest struct {
 	ID uuid.UUID
 }
 
-// RerunExecution starts a run on the targets of a finished run that did not
+// Rerun starts a run on the targets of a finished run that did not
 // succeed, and returns its id.
-func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID, error) {
+func (s Store) Rerun(ctx context.Context, req RerunRequest) (uuid.UUID, error) {
 	if req.ID == uuid.Nil {
 		var err error
 		if req.ID, err = uuid.NewRandom(); err != nil { // generated here for the reason given in StartJob
@@ -186,7 +190,7 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 	return req.ID, nil
 }
 
-// PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID must be set.
+// PurgeRequest is the argument of [Store.Purge]. Exactly one of JobName and JobID must be set.
 type PurgeRequest struct {
 	JobName string
 	JobID   uuid.UUID
@@ -194,8 +198,8 @@ type PurgeRequest struct {
 	Oldest time.Time
 }
 
-// PurgeHistory deletes the history of a job.
-func (s *Store) PurgeHistory(ctx context.Context, req PurgeRequest) error {
+// Purge deletes the history of a job.
+func (s Store) Purge(ctx context.Context, req PurgeRequest) error {
 	c := call.New("jobs.sp_purge_jobhistory").OptText("job_name", req.JobName)
 	if req.JobID != uuid.Nil {
 		c.In("job_id", req.JobID)

@@ -1,26 +1,22 @@
-package controldb
+package catalog
 
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
-// JobSpec is what a caller gives of a job.
-type JobSpec = model.JobSpec
-
 // AddJob creates a job without steps and returns its id. It returns [dberror.ErrJobExists] when the
 // name is taken.
-func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
+func (s Store) AddJob(ctx context.Context, spec model.JobSpec) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
 	c := call.New("jobs.sp_add_job").In("job_name", spec.Name)
 	call.Given(c, model.JobFields, &spec)
@@ -30,38 +26,32 @@ func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
 }
 
 // UpdateJob changes the given values. It does not create a new version of the job.
-func (s *Store) UpdateJob(ctx context.Context, spec JobSpec) error {
+func (s Store) UpdateJob(ctx context.Context, spec model.JobSpec) error {
 	return s.conn.Exec(ctx, "update job", call.Given(call.New("jobs.sp_update_job").In("job_name", spec.Name), model.JobFields, &spec))
 }
 
 // DeleteJob deletes a job with its history. Without force it returns [dberror.ErrJobActive] while
 // executions are active; with force they are canceled.
-func (s *Store) DeleteJob(ctx context.Context, name string, force bool) error {
+func (s Store) DeleteJob(ctx context.Context, name string, force bool) error {
 	return s.conn.Exec(ctx, "delete job", call.New("jobs.sp_delete_job").In("job_name", name).In("force", force))
 }
 
 // SetJobParameters declares the parameters of a job, a JSON array; empty means none. It returns
 // [dberror.ErrRevision] if the job has not the revision ifMatch; nil means any.
-func (s *Store) SetJobParameters(ctx context.Context, name, declared string, ifMatch *int64) error {
+func (s Store) SetJobParameters(ctx context.Context, name, declared string, ifMatch *int64) error {
 	c := call.New("jobs.sp_set_job_parameters").In("job_name", name).In("parameters", declared)
 	return s.conn.Exec(ctx, "set the parameters of a job", call.Opt(c, "if_match", ifMatch))
 }
 
 // SetJobRollout sets the plan by which the runs of a job are rolled out, a JSON object; empty means
 // none. It returns [dberror.ErrRevision] if the job has not the revision ifMatch; nil means any.
-func (s *Store) SetJobRollout(ctx context.Context, name, plan string, ifMatch *int64) error {
+func (s Store) SetJobRollout(ctx context.Context, name, plan string, ifMatch *int64) error {
 	c := call.New("jobs.sp_set_job_rollout").In("job_name", name).In("plan", plan)
 	return s.conn.Exec(ctx, "set the plan of a job's roll-outs", call.Opt(c, "if_match", ifMatch))
 }
 
-// StepSpec is what a caller gives of a step.
-type StepSpec = model.StepSpec
-
-// OutputSpec is the destination of a step's first result set.
-type OutputSpec = model.OutputSpec
-
 // newStepArgs adds what a caller gives of a step that may be new: an empty target group is none.
-func newStepArgs(c *call.Call, spec StepSpec) {
+func newStepArgs(c *call.Call, spec model.StepSpec) {
 	if spec.TargetGroup != nil && *spec.TargetGroup == "" {
 		spec.TargetGroup = nil
 	}
@@ -75,7 +65,7 @@ type StepAdded struct {
 }
 
 // AddJobStep adds a step, which creates a new version of the job.
-func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error) {
+func (s Store) AddJobStep(ctx context.Context, spec model.StepSpec) (StepAdded, error) {
 	var version int64
 	stepID := sql.NullInt64{Valid: spec.StepID != nil}
 	if spec.StepID != nil {
@@ -94,7 +84,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 
 // UpdateJobStep changes the given values of a step and returns the new version of the job. An empty
 // text in Output, and -1 in MaxParallelism, remove the value.
-func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
+func (s Store) UpdateJobStep(ctx context.Context, spec model.StepSpec) (int, error) {
 	c := call.New("jobs.sp_update_jobstep").In("job_name", spec.JobName)
 	call.Opt(c, "step_id", spec.StepID)
 	call.Opt(c, "step_name", spec.StepName)
@@ -107,25 +97,8 @@ func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
 	return int(version), err
 }
 
-// NameList is a list of names of steps or jobs. The database holds them as a JSON array, and nil as
-// NULL.
-type NameList []string
-
-// Scan implements [sql.Scanner].
-func (n *NameList) Scan(value any) error {
-	switch v := value.(type) {
-	case nil:
-		*n = nil
-		return nil
-	case string:
-		return json.Unmarshal([]byte(v), n)
-	default:
-		return fmt.Errorf("invalid names of type %T: want a text", value)
-	}
-}
-
 // DeleteJobStep deletes a step, named by id or by name, and returns the new version of the job.
-func (s *Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, stepName *string) (int, error) {
+func (s Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, stepName *string) (int, error) {
 	var version int64
 	c := call.New("jobs.sp_delete_jobstep").In("job_name", jobName)
 	call.Opt(c, "step_id", stepID)
@@ -156,7 +129,7 @@ func (j Job) HasOwnSchedule() bool {
 }
 
 // Jobs lists the jobs by name; a name that is not empty restricts the list to it.
-func (s *Store) Jobs(ctx context.Context, name string) ([]Job, error) {
+func (s Store) Jobs(ctx context.Context, name string) ([]Job, error) {
 	return call.SelectAll[Job](ctx, s.conn, "list jobs", `SELECT job_name, job_id, job_version, description, enabled,
     schedule_interval_type, schedule_interval_count, schedule_start_time, schedule_end_time
 FROM jobs.jobs
@@ -180,12 +153,12 @@ type JobStep struct {
 	TargetGroupID uuid.UUID `db:"target_group_id"`
 	model.StepSettings
 	OutputType string `db:"output_type"`
-	Output
+	controldb.Output
 	OutputSubscriptionID uuid.UUID `db:"output_subscription_id"`
 	OutputResourceGroup  string    `db:"output_resource_group_name"`
 	MaxParallelism       *int      `db:"max_parallelism"` // nil: no limit
 	// After names the steps that come before it; nil means the step with the preceding id.
-	After NameList `db:"after"`
+	After controldb.NameList `db:"after"`
 	// Revision is the job's revision at which the step last changed.
 	Revision int64 `db:"revision"`
 }
@@ -209,7 +182,7 @@ const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o
 
 // JobSteps lists the steps of a version of a job in order; a nil version means the current one. The
 // list is empty for a job that does not exist.
-func (s *Store) JobSteps(ctx context.Context, jobName string, version *int) ([]JobStep, error) {
+func (s Store) JobSteps(ctx context.Context, jobName string, version *int) ([]JobStep, error) {
 	const op = "list job steps"
 	if version == nil {
 		return call.SelectAll[JobStep](ctx, s.conn, op,

@@ -1,4 +1,4 @@
-package controldb
+package settings
 
 import (
 	"context"
@@ -21,16 +21,16 @@ type Setting struct {
 	Updated time.Time `db:"updated_time"`
 }
 
-// Settings lists all settings by name.
-func (s *Store) Settings(ctx context.Context) ([]Setting, error) {
+// List lists all settings by name.
+func (s Store) List(ctx context.Context) ([]Setting, error) {
 	return call.SelectAll[Setting](ctx, s.conn, "list settings",
 		`SELECT name, value, default_value, lowest_value, highest_value, is_default, meaning, updated_time
 FROM jobs.settings
 ORDER BY name;`)
 }
 
-// SetSetting sets a setting, or with nil resets it to its default.
-func (s *Store) SetSetting(ctx context.Context, name string, value *int) error {
+// Set sets a setting, or with nil resets it to its default.
+func (s Store) Set(ctx context.Context, name string, value *int) error {
 	c := call.New("jobs.sp_set_setting").In("name", name)
 	call.Opt(c, "value", value)
 	return s.conn.Exec(ctx, "set the setting", c)

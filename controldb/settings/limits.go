@@ -1,4 +1,4 @@
-package controldb
+package settings
 
 import (
 	"context"
@@ -19,12 +19,12 @@ type Limit struct {
 }
 
 // SetLimit creates or changes a limit.
-func (s *Store) SetLimit(ctx context.Context, l model.Limit) error {
+func (s Store) SetLimit(ctx context.Context, l model.Limit) error {
 	return s.conn.Exec(ctx, "set the limit", limitCall(l).In("max_concurrent_targets", int64(l.Max)))
 }
 
 // RemoveLimit removes a limit. Only its scope, name and server are used.
-func (s *Store) RemoveLimit(ctx context.Context, l model.Limit) error {
+func (s Store) RemoveLimit(ctx context.Context, l model.Limit) error {
 	return s.conn.Exec(ctx, "remove the limit", limitCall(l))
 }
 
@@ -33,12 +33,20 @@ func limitCall(l model.Limit) *call.Call {
 }
 
 // Limits lists all limits, by scope and name.
-func (s *Store) Limits(ctx context.Context) ([]Limit, error) {
+func (s Store) Limits(ctx context.Context) ([]Limit, error) {
 	return call.SelectAll[Limit](
 		ctx,
 		s.conn,
 		"list limits",
 		`SELECT scope, name, server_name, max_concurrent_targets, running, waiting, updated_at
+FROM jobs.limits
+ORDER BY scope, name, server_name;`)
+}
+
+// DefinedLimits is Limits without Running and Waiting, which cost a count of targets for each
+// limit.
+func (s Store) DefinedLimits(ctx context.Context) ([]Limit, error) {
+	return call.SelectAll[Limit](ctx, s.conn, "read limits", `SELECT scope, name, server_name, max_concurrent_targets, updated_at
 FROM jobs.limits
 ORDER BY scope, name, server_name;`)
 }

@@ -1,4 +1,4 @@
-package controldb
+package fleet
 
 import (
 	"slices"
@@ -7,17 +7,11 @@ import (
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
-// maxEngine is the length of the columns engine and zone_data of jobs_internal.agents.
-const maxEngine = 128
-
-// clipped returns the beginning of a text that a column of maxEngine characters can hold.
-func clipped(text string) string { return wording.Head(text, maxEngine, wording.UTF16) }
-
 // EngineNotice returns a sentence about live agents that compute schedules differently, and one
 // that says what to do. Both are empty if their engines are the same. Agents of earlier releases,
 // whose engines are unknown, do not count.
-func EngineNotice(list []AgentStatus) (found, advice string) {
-	var engines []AgentStatus
+func EngineNotice(list []Agent) (found, advice string) {
+	var engines []Agent
 	machines := map[string][]string{}
 	for _, a := range list {
 		if !a.Live || a.Engine == "" {
@@ -33,7 +27,7 @@ func EngineNotice(list []AgentStatus) (found, advice string) {
 	if len(engines) < 2 {
 		return "", ""
 	}
-	slices.SortFunc(engines, func(a, b AgentStatus) int { return strings.Compare(a.Engine, b.Engine) })
+	slices.SortFunc(engines, func(a, b Agent) int { return strings.Compare(a.Engine, b.Engine) })
 	var parts []string
 	programs, rules := map[string]bool{}, map[string]bool{}
 	for _, a := range engines {
