@@ -49,10 +49,11 @@ type Config struct {
 	// handed to another agent after at most two leases. Default 30 s, at least 1 s.
 	Lease time.Duration
 	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless
-	// a pass is requested earlier. It is also the longest time for which an outcome waits for
-	// others of its batch. While the term holds no task, the time between passes is half of
-	// PollActive for two seconds after the last activity. With more than ten agents, all of these
-	// times are longer in proportion, up to PollIdle. Default 50 ms.
+	// a pass is requested earlier, or the queue has enough tasks of a backlog: then the time is
+	// PollIdle. It is also the longest time for which an outcome waits for others of its batch.
+	// While the term holds no task, the time between passes is half of PollActive for two seconds
+	// after the last activity. With more than ten agents, all of these times are longer in
+	// proportion, up to PollIdle. Default 50 ms.
 	PollActive time.Duration
 	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for
 	// at most this time. New schedules, and drift under load, are polled at three times the

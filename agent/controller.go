@@ -159,7 +159,7 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 		c.activeAt, c.deliveries = time.Now(), deliveries
 	}
 	return c.cfg.polls().AfterPass(pacing.Passed{
-		Full: full, Low: c.comm.low(), More: res.More(),
+		Full: full, Low: c.comm.low(), Fed: c.comm.queue.fed(), More: res.More(),
 		Active: !c.activeAt.IsZero(), SinceActive: time.Since(c.activeAt),
 		Held: c.comm.registry.count(), Agents: c.crowd.size(),
 		Wakes: !res.NextWake.IsZero(), WakesIn: res.NextWake.Sub(res.Now),

@@ -22,6 +22,9 @@ func TestPollAfterPass(t *testing.T) {
 		"the queue is nearly empty":        {pacing.Passed{Low: true}, p.Idle},
 		"there is more to do":              {pacing.Passed{More: true}, 0},
 		"tasks run":                        {pacing.Passed{Active: true, SinceActive: time.Second, Held: 1}, p.Active},
+		"the queue feeds the workers":      {pacing.Passed{Active: true, Fed: true, Held: 1}, p.Idle},
+		"… of one of a hundred":            {pacing.Passed{Active: true, Fed: true, Held: 1, Agents: 100}, p.Idle},
+		"… and a retry comes due":          {pacing.Passed{Active: true, Fed: true, Held: 1, Wakes: true, WakesIn: p.Active}, p.Active},
 		"a run has just ended":             {pacing.Passed{Active: true, SinceActive: time.Second}, p.Active / 2},
 		"tasks of one of twenty run":       {pacing.Passed{Active: true, Held: 1, Agents: 20}, 2 * p.Active},
 		"tasks of one of a hundred run":    {pacing.Passed{Active: true, Held: 1, Agents: 100}, p.Idle},
@@ -75,6 +78,9 @@ func TestPollClaims(t *testing.T) {
 		require.Equal(t, c.want, c.claims.Wanted(), name)
 		require.Equal(t, c.low, c.claims.Low(), name)
 	}
+	require.True(t, pacing.Claims{Workers: 100, Prefetch: 100, Ahead: 40, Queued: 11, Backlog: true}.Fed())
+	require.False(t, pacing.Claims{Workers: 100, Prefetch: 100, Ahead: 40, Queued: 10, Backlog: true}.Fed(), "nearly empty")
+	require.False(t, pacing.Claims{Workers: 100, Prefetch: 100, Ahead: 40, Queued: 11}.Fed(), "no backlog")
 	require.False(t, pacing.Enough(74, 100))
 	require.True(t, pacing.Enough(75, 100))
 	require.False(t, pacing.Enough(0, 1))

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,5 +43,22 @@ func TestPrefetchedTasksAreReturned(t *testing.T) {
 		var returned int
 		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.outcome = N'Returned';", &returned)
 		require.Positive(t, returned)
+	})
+}
+
+// While the queue feeds fast workers, the agent makes no passes by time.
+func TestFedWorkersNeedNoTimedPasses(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 40)
+		f.AddJob(t, "short", []string{"WAITFOR DELAY '00:00:00.050';"})
+		var passes atomic.Int64
+		f.startAgent(t, agent.Config{
+			MaxConcurrentTargets: 4, PollActive: 2 * time.Millisecond, PollIdle: time.Second, Alive: func() { passes.Add(1) },
+		})
+		rows := f.ended(t, f.Start(t, "short"), time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
+		t.Log(passes.Load(), "passes")
+		require.Less(t, passes.Load(), int64(150), "ten rounds of 50 ms; passes every 2 ms are 250")
 	})
 }

@@ -80,7 +80,7 @@ func (q *queue) wantedLocked(l load) int {
 func (q *queue) claimsLocked() pacing.Claims {
 	return pacing.Claims{
 		Workers: q.cfg.MaxConcurrentTargets, Prefetch: q.cfg.Prefetch, Ahead: q.pace.Ahead(time.Now()),
-		Queued: q.queued, Running: q.running,
+		Queued: q.queued, Running: q.running, Backlog: q.backlog,
 	}
 }
 
@@ -143,9 +143,16 @@ func (q *queue) requestTasks(l load) {
 func (q *queue) delivered() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.backlog || q.lowLocked() {
+	if !q.claimsLocked().Fed() {
 		q.requestPassLocked()
 	}
+}
+
+// fed reports whether take will ask for the next pass: see [pacing.Claims.Fed].
+func (q *queue) fed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.claimsLocked().Fed()
 }
 
 // finish records that a task which was taken has been reported.

@@ -17,6 +17,7 @@ type Claims struct {
 	Running    int  // tasks that workers carry out
 	Held       int  // tasks of the term: queued, running, and those whose outcomes are not delivered
 	OutboxFull bool // too many outcomes wait
+	Backlog    bool // the last claim got all the tasks that it asked for, so there may be more
 }
 
 // Wanted returns how many tasks to claim: one for each idle worker, and the prefetch (I7). A term
@@ -30,6 +31,10 @@ func (c Claims) Wanted() int {
 
 // Low reports whether the queue is nearly empty.
 func (c Claims) Low() bool { return c.Queued <= c.prefetch()/4 }
+
+// Fed reports whether the workers have enough tasks of a backlog: the control database has more,
+// and the queue is not nearly empty.
+func (c Claims) Fed() bool { return c.Backlog && !c.Low() }
 
 // prefetch returns how many tasks may be queued beyond the idle workers: as many as the workers are
 // about to finish at their pace, and none while long scripts keep all workers busy. A queued task

@@ -10,8 +10,9 @@ const crowdSize = 10
 
 // activeTime is the time after the last activity (a claim, a cancel signal or a delivery) during
 // which passes follow each other at the active poll interval, because people and programs often
-// start several runs one after the other. While a long script runs without other activity, the idle
-// poll interval applies; a stop request and a new run then wait for at most this interval.
+// start several runs one after the other. While a long script runs without other activity, and
+// while the queue feeds the workers, the idle poll interval applies; a stop request and a new run
+// then wait for at most this interval.
 const activeTime = 2 * time.Second
 
 const (
@@ -33,6 +34,9 @@ type Polls struct {
 type Passed struct {
 	Full bool // the pass claimed all that it asked for
 	Low  bool // the queue is nearly empty and tasks may be claimed
+	// Fed means that the control database has more tasks than the queue, which is not nearly empty:
+	// the pass that follows as soon as it is needs no timer.
+	Fed  bool
 	More bool // the control database has more to do at once
 	// Active says that a task was claimed, canceled or delivered before, and SinceActive how long
 	// ago the last one was.
@@ -53,7 +57,7 @@ func (p Polls) AfterPass(s Passed, jitter func(time.Duration) time.Duration) tim
 		return 0 // there may be more
 	case s.More:
 		return 0
-	case !s.Active || s.SinceActive >= activeTime:
+	case !s.Active || s.SinceActive >= activeTime || s.Fed:
 	case s.Held == 0:
 		return crowded(s.Agents, p.Active/2, p.Idle)
 	default:

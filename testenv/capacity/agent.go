@@ -30,7 +30,6 @@ type agent struct {
 	queued        []share
 	claims        pacing.Claims // Queued, Running and Held are counts
 	pace          pacing.Pace
-	backlog       bool
 	passRequested bool
 
 	// The controller.
@@ -175,7 +174,7 @@ func (a *agent) pass() {
 func (a *agent) passed(asked int, res claimed) {
 	a.passing, a.passRequested = false, false
 	if asked > 0 {
-		a.backlog = res.count >= asked
+		a.claims.Backlog = res.count >= asked
 	}
 	for _, r := range res.resolutions {
 		a.queued = append(a.queued, share{r, -1}) // a resolution
@@ -189,7 +188,7 @@ func (a *agent) passed(asked int, res claimed) {
 	}
 	c := a.limits()
 	wait := a.s.cfg.Polls.AfterPass(pacing.Passed{
-		Full: res.count > 0 && res.count == asked, Low: c.Low() && c.Wanted() > 0, More: res.more,
+		Full: res.count > 0 && res.count == asked, Low: c.Low() && c.Wanted() > 0, Fed: c.Fed(), More: res.more,
 		Active: a.wasActive, SinceActive: a.s.q.now - a.activeAt, Held: c.Held, Agents: a.agents,
 	}, a.s.jittered)
 	if a.wake || wait == 0 {
@@ -207,7 +206,7 @@ func (a *agent) passed(asked int, res claimed) {
 }
 
 // needsTasks reports whether the queue is nearly empty although there may be more tasks.
-func (a *agent) needsTasks() bool { return a.backlog && !a.passRequested && a.limits().Low() }
+func (a *agent) needsTasks() bool { return a.claims.Backlog && !a.passRequested && a.limits().Low() }
 
 // work lets idle workers take tasks.
 func (a *agent) work() {
@@ -363,7 +362,7 @@ func (a *agent) answer(answers []*run, calls int) {
 	}
 	a.delivering = false
 	a.delivered++
-	if !a.backlog || a.limits().Low() {
+	if !a.limits().Fed() {
 		a.passRequested = true
 		a.requestPass()
 	}
