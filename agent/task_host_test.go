@@ -62,7 +62,7 @@ func TestTaskHostStops(t *testing.T) {
 		took    time.Duration
 		reason  string // why the first task is returned
 	}{
-		"Ends":     {grace: time.Minute, took: 29 * time.Second, reason: "the agent knows no runs with the mode of a newer version"},
+		"Ends":     {grace: time.Minute, took: 29 * time.Second, reason: "the agent does not support runs with the mode of a newer version"},
 		"Canceled": {grace: 5 * time.Second, took: 5 * time.Second, reason: "not begun: agent stopping"},
 		"NoGrace":  {reason: "not begun: agent stopping"},
 		"Skipped":  {grace: time.Minute, skip: skipped, reason: "not begun: agent stopping"},
