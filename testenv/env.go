@@ -25,8 +25,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
-	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/strict"
+	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
 // envDSN names a real SQL Server: a connection string with a login that may create databases and
