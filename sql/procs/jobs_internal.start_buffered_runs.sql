@@ -59,23 +59,27 @@ BEGIN
         RETURN 0;
 
     -- This reads schedules, not waiting instants: a backfill may leave very many. The jobs are locked in the statement that picks the
-    -- schedules, so that those of a locked job take no place of others. current_version is in no index, so that the locks are on the
-    -- clustered keys. READPAST never waits, so the order of the jobs does not matter. Plan: IX_schedules_buffered in its order; per
-    -- schedule one key of IX_job_executions_active_schedule_id, of PK_jobs and of PK_job_versions, until there are @slice; and
+    -- schedules, so that those of a locked job take no place of others. The hint LOOP keeps the order of the joins, so the jobs of
+    -- schedules with an active run are not locked. current_version is in no index, so that the locks are on the clustered keys. READPAST
+    -- never waits, so the order of the jobs does not matter. Plan: IX_schedules_buffered in its order; per schedule one key of
+    -- IX_job_executions_active_schedule_id, of PK_jobs and of PK_job_versions, until there are @slice; and
     -- IX_job_executions_active_job_id if the job has a plan.
     INSERT INTO @idle (schedule_id, job_id, current_version)
     SELECT TOP (@slice) s.schedule_id, j.job_id, j.current_version
-    FROM jobs_internal.schedules AS s
+    FROM (
+        SELECT o.schedule_id, o.job_id
+        FROM jobs_internal.schedules AS o
+        WHERE o.buffered > 0
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.schedule_id = o.schedule_id
+                    AND e.schedule_id IS NOT NULL
+                    AND e.is_active = 1
+            )
+    ) AS s
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
-    WHERE s.buffered > 0
-        AND j.deleted_at IS NULL
-        AND NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_executions AS e
-            WHERE e.schedule_id = s.schedule_id
-                AND e.schedule_id IS NOT NULL
-                AND e.is_active = 1
-        )
+    WHERE j.deleted_at IS NULL
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.job_versions AS w
