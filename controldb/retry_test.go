@@ -57,7 +57,9 @@ func TestDeadlockRetries(t *testing.T) {
 
 func TestIsTransient(t *testing.T) {
 	t.Parallel()
-	for number, want := range map[int32]bool{40613: true, 40501: true, 1205: true, 50100: false, 2627: false, 229: false} {
+	for number, want := range map[int32]bool{
+		40613: true, 40501: true, 1205: true, 1222: true, 8645: true, 50100: false, 2627: false, 229: false,
+	} {
 		err := fmt.Errorf("call: %w", mssqldb.Error{Number: number})
 		require.Equal(t, want, dberror.IsTransient(err), "%d", number)
 	}

@@ -241,14 +241,17 @@ func IsDeadlock(err error) bool {
 }
 
 // IsTransient reports whether err is an error of the server that passes by itself: a failover, an
-// overload, or a deadlock after all retries.
+// overload, a wait for memory, a latch or a lock that took too long, or a deadlock after all retries.
 func IsTransient(err error) bool {
 	var e mssqldb.Error
 	if !errors.As(err, &e) {
 		return false
 	}
-	class := mssql.ClassifyNumber(e.Number).Class
-	return class == targets.ClassTransient || class == targets.ClassDeadlock
+	switch mssql.ClassifyNumber(e.Number).Class {
+	case targets.ClassTransient, targets.ClassTimeout, targets.ClassDeadlock:
+		return true
+	}
+	return false
 }
 
 // NumLockTimeout is SQL Server's error when SET LOCK_TIMEOUT has passed
