@@ -172,12 +172,12 @@ BEGIN
     SET u.is_locked = 1
     FROM @locked AS l
     INNER JOIN @unresolved AS u ON u.alert_id = l.alert_id;
-    -- Events about the others wait, and so do all runs of their jobs; entries of runs that are purged, or whose jobs were deleted, do not.
+    -- Events about the subjects of the others wait, also for other rules, because all runs of their jobs wait: a run that waits and was
+    -- counted for one rule would be counted again. Entries of runs that are purged, or whose jobs were deleted, do not wait.
     UPDATE f
     SET f.is_new = 0
     FROM @found AS f
-    INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
-    WHERE u.is_locked = 0;
+    WHERE EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.subject_key = f.subject_key AND u.is_wanted = 1 AND u.is_locked = 0);
     DELETE g
     FROM @judged AS g
     WHERE EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.is_wanted = 1 AND u.is_locked = 0 AND u.subject_key = g.subject_key);
