@@ -129,6 +129,15 @@ BEGIN
     FROM @found AS f
     INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
     WHERE u.event_key = f.event_key;
+    -- Nor is the end of a run that was counted while it was going, also if another run of the job was counted since.
+    IF @stage = 0
+        UPDATE f
+        SET f.is_new = 0
+        FROM @found AS f
+        INNER JOIN @judged AS g ON g.rule_id = f.rule_id AND f.event_key = CONCAT(N'run:', g.execution_id)
+        INNER JOIN jobs_internal.alert_run_limits AS l ON l.rule_id = g.rule_id AND l.execution_id = g.execution_id
+        INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
+        WHERE l.is_raised = 1;
     -- Of a rule as much as one transaction changes: new events, and alerts whose condition does not hold any more. RunTooLong is resolved
     -- by a run that ends.
     IF @stage <> 0
