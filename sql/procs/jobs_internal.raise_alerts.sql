@@ -312,6 +312,13 @@ BEGIN
                     WHEN a.job_id IS NOT NULL
                         AND NOT EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = a.job_id AND j.deleted_at IS NULL)
                         THEN N'The job was deleted.'
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM jobs_internal.enabled_alert_rules AS r
+                        INNER JOIN jobs_internal.jobs AS j ON j.job_id = a.job_id
+                        WHERE r.rule_id = a.rule_id
+                            AND (r.job_id <> j.job_id OR (r.job_id IS NULL AND j.name NOT LIKE r.like_pattern))
+                    ) THEN N'The rule does not watch the job any more.'
                     WHEN a.condition = N'RunNotStarted' THEN N'It has begun, or is not due any more.'
                     WHEN a.condition = N'NoAgent' THEN N'An agent works, or no work waits.'
                     WHEN a.condition = N'NoRun' THEN N'It has run.'
