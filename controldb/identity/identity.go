@@ -60,7 +60,7 @@ func (s Store) Read(ctx context.Context) (Identity, error) {
 }
 
 // Pause pauses the control database: nothing starts and nothing is claimed, and attempts in flight
-// end. A second call changes the reason.
+// end. A second call with a reason changes the reason.
 func (s Store) Pause(ctx context.Context, reason string) error {
 	return s.sinceIncarnations(ctx,
 		s.conn.Exec(ctx, "pause the control database", call.New("jobs.sp_pause_control_database").OptText("reason", reason)))

@@ -335,10 +335,10 @@ func (c *checker) alert(a *Alert) {
 		}
 	}
 	switch {
-	case a.Condition == "TargetsFailed" && (a.PercentFailed == nil || *a.PercentFailed <= 0):
-		c.fail("percent_failed", "the condition TargetsFailed needs percent_failed, more than 0")
-	case a.PercentChanged != nil && *a.PercentChanged <= 0:
-		c.fail("percent_changed", "want more than 0")
+	case a.Condition == "TargetsFailed" && (a.PercentFailed == nil || *a.PercentFailed < 0.01):
+		c.fail("percent_failed", "the condition TargetsFailed needs percent_failed of at least 0.01")
+	case a.PercentChanged != nil && *a.PercentChanged < 0.01:
+		c.fail("percent_changed", "want at least 0.01")
 	case a.Condition == "TargetsChanged" && a.Seconds != nil && *a.Seconds < 60:
 		c.fail("seconds", "the condition TargetsChanged needs seconds of at least 60")
 	case a.Condition == "NoRun" && (a.Seconds == nil || *a.Seconds < 60):

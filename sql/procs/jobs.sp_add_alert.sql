@@ -42,7 +42,7 @@
 --   @job_name          The one job to watch.
 --   @job_pattern       Names of the jobs to watch, with * and ?. Without @job_name and @job_pattern, all jobs are watched.
 --   @lifecycles        RunEnded, NoRun: lifecycles of runs, separated by commas. Default of RunEnded: Failed,TimedOut.
---   @percent_failed    TargetsFailed: more than 0, and at most 100.
+--   @percent_failed    TargetsFailed: 0.01 to 100.
 --   @factor            RunTooLong: 1 to 1000; 2 by default.
 --   @runs              RunTooLong: 3 to 100; 20 by default. With fewer than 3 good runs nothing is raised.
 --   @seconds           See above. Default: 60; 30 of AgentSilent, 86400 of SchedulePaused, 300 of RolloutBakeEnds, 3600 of
@@ -54,7 +54,7 @@
 --   @notify_resolved   1 (default): notify when the alert is resolved, unless it was acknowledged.
 --   @description       Free text.
 --   @enabled           1 (default) or 0.
---   @percent_changed   TargetsChanged: more than 0, and at most 1000; 10 by default.
+--   @percent_changed   TargetsChanged: 0.01 to 1000; 10 by default.
 --   @target_group_pattern  TargetsChanged: names of the target groups to watch, with * and ?. Without it, all are watched.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), channels (S), the range of the name in alert_rules (U); an insert into

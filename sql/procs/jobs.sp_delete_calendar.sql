@@ -1,4 +1,4 @@
--- Deletes a calendar that no schedule, no plan of the current version of a job and no window of databases uses.
+-- Deletes a calendar that no schedule, no plan of the current version of a job or of an active roll-out, and no window of databases uses.
 --
 -- Parameters:
 --   @calendar_name  Name of the calendar.
@@ -72,6 +72,26 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Change the plan with jobs.sp_set_job_rollout first.'
+        ), N'%', N'%%');
+        THROW 50131, @message, 1;
+    END;
+    -- A roll-out keeps its plan, and a wave whose calendar is gone would never start. Plan: IX_rollouts_job_id, which has the active ones.
+    SELECT TOP (1)
+        @user = CONCAT(N'the wave ''', p.name, N''' of the active roll-out ', e.job_execution_id, N' of the job ''', j.name, N'''')
+    FROM jobs_internal.rollouts AS r
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    INNER JOIN jobs_internal.rollout_plan_waves AS p ON p.job_id = e.job_id AND p.version = e.job_version
+    LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = p.wave
+    WHERE r.ended_at IS NULL
+        AND j.deleted_at IS NULL
+        AND p.window_name = @calendar_name
+        AND w.ended_at IS NULL
+    ORDER BY j.name, r.execution_id, p.wave;
+    IF @user IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Wait until the wave is over, or abort the roll-out first.'
         ), N'%', N'%%');
         THROW 50131, @message, 1;
     END;

@@ -1,10 +1,11 @@
 -- Pauses the whole control database, with or without a job agent: no schedule fires, no run starts, no waiting run begins, and agents claim
--- nothing. Attempts in flight end and are recorded; runs can be stopped, and definitions changed. Pausing again changes the reason.
+-- nothing. Attempts in flight end and are recorded; runs can be stopped, and definitions changed. Pausing again with a reason changes the
+-- reason; but that the database was restored, and what to do then, stays in it.
 --
 -- Parameters:
---   @reason  Why, for display.
+--   @reason  Why, for display. NULL: none, or that of the pause that lasts.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (X); an insert into audit_entries.
+-- Locks:     see jobs_internal.check_place; the row of the job agent (X); an insert into audit_entries.
 -- Job agent: in each state: it starts nothing.
 -- Returns:   0.
 -- Throws:
@@ -21,6 +22,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @found NVARCHAR(1000);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
 
@@ -36,10 +38,15 @@ BEGIN
         FROM jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
+    EXECUTE jobs_internal.check_place @found = @found OUTPUT;
     UPDATE a
     SET a.paused_at = COALESCE(a.paused_at, @now),
         a.paused_by = @caller,
-        a.pause_reason = @reason
+        a.pause_reason = CASE
+            WHEN @reason IS NULL AND a.pause_reason IS NOT NULL THEN a.pause_reason
+            WHEN @found IS NOT NULL THEN CAST(CONCAT(@found, N'. ' + @reason) AS NVARCHAR(2000))
+            ELSE @reason
+        END
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
     SET @audit_after = (

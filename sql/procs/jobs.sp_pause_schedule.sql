@@ -1,5 +1,5 @@
--- Pauses or resumes a schedule. The login, the time and the note of the latest call are stored. Instants that become
--- due while the schedule is paused are dropped; an active run continues. A backfill runs despite a pause.
+-- Pauses or resumes a schedule. The login and the note of the latest call are stored, and the time of the latest call that paused or
+-- resumed it. Instants that become due while the schedule is paused are dropped; an active run continues. A backfill runs despite a pause.
 --
 -- Parameters:
 --   @job_name       Name of the job.
@@ -68,7 +68,7 @@ BEGIN
         UPDATE s
         SET s.paused = @paused,
             s.paused_by = @by,
-            s.paused_at = @now,
+            s.paused_at = CASE WHEN @paused = 1 AND s.paused = 1 THEN s.paused_at ELSE @now END, -- how long it has been paused
             s.pause_note = @note,
             s.reason = CASE
                 WHEN @paused = 1 AND s.enabled = 1 AND s.state = N'Disabled' THEN CONCAT(N'Paused by ', @by, N': ' + @note)

@@ -14,9 +14,10 @@
 --
 -- Parameters:
 --   @accept  1: the present place is stored, and nothing is compared.
---   @found   Receives what has changed; NULL: nothing, or @accept is 1. The caller pauses the control database then.
--- Called by: jobs_internal.check_restored; jobs_internal.record_deployment, jobs.sp_resume_control_database and
---            jobs.sp_after_restore, within theirs.
+--   @found   Receives what has changed and what to do, for the reason of the pause; NULL: nothing. The caller pauses the control database
+--            then.
+-- Called by: jobs_internal.check_restored; jobs_internal.record_deployment, jobs.sp_pause_control_database,
+--            jobs.sp_resume_control_database and jobs.sp_after_restore, within theirs.
 -- Locks:     the row of control_identity (X), only if something has changed.
 -- Returns:   0.
 -- Throws:    nothing.
@@ -68,6 +69,11 @@ BEGIN
     WHERE i.id = 1;
     IF @accept = 0 AND @found IS NULL AND @is_known = 1
         RETURN 0;
+    IF @found IS NOT NULL
+        SET @found = CONCAT(
+            N'This database was restored, copied, moved or renamed: ', @found,
+            N'. Run "jobagent db after-restore" and then "jobagent db resume"'
+        );
 
     IF @accept = 1 OR @found IS NULL
         UPDATE i

@@ -1,5 +1,5 @@
 -- Pauses the control database if it was restored, copied, moved or renamed (jobs_internal.check_place), so that nothing fires and
--- nothing is claimed before somebody has looked at it (I16).
+-- nothing is claimed before somebody has looked at it (I16). If it is paused already, the reason of the pause says so in addition.
 --
 -- A backup that is younger than a lease brings its terms along, so agents go on without a new one. But it always leaves a gap: the
 -- time of the last pass is that of the backup. So passes and firings look for a restore after each gap of more than five seconds, and
@@ -30,16 +30,14 @@ BEGIN
         )
         RETURN 0;
     EXECUTE jobs_internal.check_place @found = @found OUTPUT;
+    -- A backup of a paused database is paused, for a reason that says nothing of the restore.
     IF @found IS NOT NULL
         UPDATE a
-        SET a.paused_at = @now,
-            a.paused_by = N'jobagent',
-            a.pause_reason = CONCAT(
-                N'This database was restored, copied, moved or renamed: ', @found,
-                N'. Run "jobagent db after-restore" and then "jobagent db resume"'
-            )
+        SET a.paused_at = COALESCE(a.paused_at, @now),
+            a.paused_by = CASE WHEN a.paused_at IS NULL THEN N'jobagent' ELSE a.paused_by END,
+            a.pause_reason = CAST(CONCAT(@found, N'. It was paused before: ' + NULLIF(a.pause_reason, N'')) AS NVARCHAR(2000))
         FROM jobs_internal.job_agent AS a
         WHERE a.id = 1
-            AND a.paused_at IS NULL;
+            AND (a.paused_at IS NULL OR a.pause_reason IS NULL OR CHARINDEX(@found, a.pause_reason) = 0);
     RETURN 0;
 END;

@@ -1,6 +1,6 @@
--- Claims the oldest question that waits for an agent. First it ends questions whose agent was lost, and those that no agent has claimed
--- within 15 minutes: nobody waits for them any more. While the control database is paused, or the job agent is not Ready, nothing is
--- claimed.
+-- Claims the oldest question that waits for an agent. First it ends questions whose agent was lost, those that no agent has claimed
+-- within 15 minutes, because nobody waits for them any more, and all that wait if questions were switched off meanwhile. While the control
+-- database is paused, or the job agent is not Ready, nothing is claimed.
 --
 -- Parameters:
 --   @term_id    The caller's term.
@@ -25,6 +25,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @question_id BIGINT;
+    DECLARE @permitted INT = (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'questions');
     DECLARE @found TABLE (question_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @active TABLE (
         question_id BIGINT NOT NULL PRIMARY KEY,
@@ -54,11 +55,12 @@ BEGIN
         q.message = CASE
             WHEN q.cancel_requested_at IS NOT NULL THEN N'Canceled. The agent was lost; its sessions on the servers end by themselves.'
             WHEN a.term_id IS NOT NULL THEN N'The agent was lost; ask again. What has come so far is not complete.'
+            WHEN @permitted = 0 THEN N'Questions were switched off before an agent began with it.'
             ELSE N'No agent began with the question within 15 minutes; ask again.'
         END
     FROM @active AS a
     INNER LOOP JOIN jobs_internal.questions AS q ON q.question_id = a.question_id
-    WHERE (a.term_id IS NULL AND a.asked_at < DATEADD(MINUTE, -15, @now))
+    WHERE (a.term_id IS NULL AND (@permitted = 0 OR a.asked_at < DATEADD(MINUTE, -15, @now)))
         OR (
             a.term_id IS NOT NULL
             AND NOT EXISTS (
@@ -72,6 +74,7 @@ BEGIN
     SELECT @question_id = MIN(a.question_id)
     FROM @active AS a
     WHERE a.term_id IS NULL
+        AND @permitted = 1
         AND a.asked_at >= DATEADD(MINUTE, -15, @now)
         AND NOT EXISTS (
             SELECT 1

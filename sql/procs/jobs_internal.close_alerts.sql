@@ -1,5 +1,5 @@
--- The last stage of evaluate_alerts: makes the notifications that are due, resolves alerts whose rule or job is gone, and deletes limits of
--- runs that are not needed any more.
+-- The last stage of evaluate_alerts: makes the notifications that are due, resolves alerts whose rule or job is gone or whose rule does not
+-- watch the job any more, and deletes limits of runs that are not needed any more.
 --
 -- Parameters:
 --   @more  Receives 1 if the stage is to be continued: a transaction resolves at most 500 alerts.
@@ -25,16 +25,20 @@ BEGIN
     INSERT INTO @gone (alert_id, reason)
     SELECT TOP (@most)
         a.alert_id,
-        CASE WHEN r.rule_id IS NULL THEN N'The rule was deleted or disabled.' ELSE N'The job was deleted.' END
+        CASE
+            WHEN r.rule_id IS NULL THEN N'The rule was deleted or disabled.'
+            WHEN j.job_id IS NULL THEN N'The job was deleted.'
+            ELSE N'The rule does not watch the job any more.'
+        END
     FROM jobs_internal.alerts AS a
     LEFT JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = a.rule_id
+    LEFT JOIN jobs_internal.jobs AS j ON j.job_id = a.job_id AND j.deleted_at IS NULL
     WHERE a.resolved_at IS NULL
         AND (
             r.rule_id IS NULL
-            OR (
-                a.job_id IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = a.job_id AND j.deleted_at IS NULL)
-            )
+            OR (a.job_id IS NOT NULL AND j.job_id IS NULL)
+            OR r.job_id <> j.job_id
+            OR (r.job_id IS NULL AND j.name NOT LIKE r.like_pattern)
         );
     SET @read = @@ROWCOUNT;
     -- Those of them that no other transaction holds. acknowledge_note is in no index, so that the locks are on the clustered keys.

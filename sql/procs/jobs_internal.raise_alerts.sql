@@ -129,6 +129,15 @@ BEGIN
     FROM @found AS f
     INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
     WHERE u.event_key = f.event_key;
+    -- Nor is the end of a run that was counted while it was going, also if another run of the job was counted since.
+    IF @stage = 0
+        UPDATE f
+        SET f.is_new = 0
+        FROM @found AS f
+        INNER JOIN @judged AS g ON g.rule_id = f.rule_id AND f.event_key = CONCAT(N'run:', g.execution_id)
+        INNER JOIN jobs_internal.alert_run_limits AS l ON l.rule_id = g.rule_id AND l.execution_id = g.execution_id
+        INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
+        WHERE l.is_raised = 1;
     -- Of a rule as much as one transaction changes: new events, and alerts whose condition does not hold any more. RunTooLong is resolved
     -- by a run that ends.
     IF @stage <> 0
@@ -172,12 +181,12 @@ BEGIN
     SET u.is_locked = 1
     FROM @locked AS l
     INNER JOIN @unresolved AS u ON u.alert_id = l.alert_id;
-    -- Events about the others wait, and so do all runs of their jobs; entries of runs that are purged, or whose jobs were deleted, do not.
+    -- Events about the subjects of the others wait, also for other rules, because all runs of their jobs wait: a run that waits and was
+    -- counted for one rule would be counted again. Entries of runs that are purged, or whose jobs were deleted, do not wait.
     UPDATE f
     SET f.is_new = 0
     FROM @found AS f
-    INNER JOIN @unresolved AS u ON u.rule_id = f.rule_id AND u.subject_key = f.subject_key
-    WHERE u.is_locked = 0;
+    WHERE EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.subject_key = f.subject_key AND u.is_wanted = 1 AND u.is_locked = 0);
     DELETE g
     FROM @judged AS g
     WHERE EXISTS (SELECT 1 FROM @unresolved AS u WHERE u.is_wanted = 1 AND u.is_locked = 0 AND u.subject_key = g.subject_key);
@@ -303,6 +312,13 @@ BEGIN
                     WHEN a.job_id IS NOT NULL
                         AND NOT EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = a.job_id AND j.deleted_at IS NULL)
                         THEN N'The job was deleted.'
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM jobs_internal.enabled_alert_rules AS r
+                        INNER JOIN jobs_internal.jobs AS j ON j.job_id = a.job_id
+                        WHERE r.rule_id = a.rule_id
+                            AND (r.job_id <> j.job_id OR (r.job_id IS NULL AND j.name NOT LIKE r.like_pattern))
+                    ) THEN N'The rule does not watch the job any more.'
                     WHEN a.condition = N'RunNotStarted' THEN N'It has begun, or is not due any more.'
                     WHEN a.condition = N'NoAgent' THEN N'An agent works, or no work waits.'
                     WHEN a.condition = N'NoRun' THEN N'It has run.'

@@ -23,6 +23,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @ended TABLE (held_by BIGINT NOT NULL PRIMARY KEY);
     DECLARE @revision BIGINT;
+    DECLARE @last BIGINT; -- answers with lower ids hold nothing more that is to be made due
     DECLARE @answers TABLE (answer_id BIGINT NOT NULL PRIMARY KEY, released_to BIGINT NOT NULL);
     DECLARE @targets TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY, held_by BIGINT NOT NULL);
 
@@ -59,7 +60,8 @@ BEGIN
                 AND t.next_attempt_at IS NOT NULL
         );
     -- What a window holds that is open now; and once what each holds, when windows or tags have changed. A target that is held again keeps
-    -- its id, so the second one goes on after the last id. An answer is asked for as long as it holds something.
+    -- its id, so the second one goes on after the last id; an answer that is not done has minus the revision, so that a later change begins
+    -- with the first id. An answer is asked for as long as it holds something.
     SELECT @revision = v.revision
     FROM jobs_internal.window_state AS v;
     -- released_to is in no index, so that the locks are on the clustered keys. Plan: all answers, which are as many as windows in different
@@ -83,7 +85,9 @@ BEGIN
         SELECT d.held_by, CAST(0 AS BIGINT) AS after_id
         FROM @ended AS d
         UNION ALL
-        SELECT l.answer_id, CASE WHEN a.is_open = 1 AND a.holds_until > @now THEN 0 ELSE l.released_to END
+        SELECT
+            l.answer_id,
+            CASE WHEN a.revision = -@revision AND (a.is_open = 0 OR a.holds_until <= @now) THEN l.released_to ELSE 0 END
         FROM @answers AS l
         INNER JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id
         WHERE a.revision <> @revision
@@ -104,12 +108,21 @@ BEGIN
     INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
     WHERE t.next_attempt_at IS NOT NULL;
 
+    -- The targets are taken in the order of held_by, so only the answer to which the last one belongs and those behind it may hold more.
+    SET @last = CASE WHEN @more = 1 THEN (SELECT MAX(w.held_by) FROM @targets AS w) ELSE 9223372036854775807 END;
     UPDATE a
     SET a.check_at = COALESCE(a.check_at, @now),
-        a.revision = CASE WHEN @more = 0 THEN @revision ELSE a.revision END,
+        a.revision = CASE
+            WHEN a.revision = @revision OR a.answer_id < @last THEN @revision
+            WHEN a.is_open = 1 AND a.holds_until > @now THEN a.revision
+            ELSE -@revision
+        END,
         a.released_to = CASE
-            WHEN @more = 0 THEN 0
-            ELSE COALESCE((SELECT MAX(w.target_execution_id) FROM @targets AS w WHERE w.held_by = a.answer_id), a.released_to)
+            WHEN a.revision = @revision OR a.answer_id < @last OR (a.is_open = 1 AND a.holds_until > @now) THEN 0
+            ELSE COALESCE(
+                (SELECT MAX(w.target_execution_id) FROM @targets AS w WHERE w.held_by = a.answer_id),
+                CASE WHEN a.revision = -@revision THEN a.released_to ELSE 0 END
+            )
         END
     FROM @answers AS l
     INNER LOOP JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id;

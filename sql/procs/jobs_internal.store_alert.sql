@@ -195,10 +195,11 @@ BEGIN
     IF @condition = N'NoRun' AND COALESCE(@job_name, N'') = N'' AND COALESCE(@job_pattern, N'') = N'' AND (@mode = N'Add' OR @kept_job = 0)
         THROW 50036, N'Invalid scope: the condition NoRun needs @job_name or @job_pattern.', 1;
 
-    IF @percent_failed <= 0 OR @percent_failed > 100
-        THROW 50041, N'Invalid @percent_failed: want more than 0, and at most 100.', 1;
-    IF @percent_changed <= 0 OR @percent_changed > 1000
-        THROW 50041, N'Invalid @percent_changed: want more than 0, and at most 1000.', 1;
+    -- They are stored with two digits. A share of 0 would be met by each run, and by each list.
+    IF @percent_failed < 0.01 OR @percent_failed > 100
+        THROW 50041, N'Invalid @percent_failed: want 0.01 to 100.', 1;
+    IF @percent_changed < 0.01 OR @percent_changed > 1000
+        THROW 50041, N'Invalid @percent_changed: want 0.01 to 1000.', 1;
 
     SELECT
         @least_seconds = CASE WHEN @condition IN (N'NoRun', N'TargetsChanged') THEN 60 ELSE 0 END,

@@ -194,8 +194,7 @@ BEGIN
     IF @condition = N'NoRun'
         INSERT INTO @events (event_key, job_id, at, title, message)
         SELECT
-            CONCAT(N'since:', CONVERT(NVARCHAR(33), COALESCE(p.last_at, j.created_at), 126)), j.job_id,
-            DATEADD(SECOND, r.seconds, COALESCE(p.last_at, j.created_at)),
+            CONCAT(N'since:', CONVERT(NVARCHAR(33), w.since, 126)), j.job_id, DATEADD(SECOND, r.seconds, w.since),
             CASE WHEN r.lifecycles = N',,' THEN N'Job * has not run' ELSE N'Job * has not ended well' END,
             CONCAT(
                 CASE
@@ -215,25 +214,25 @@ BEGIN
                 AND e.mode IS NULL -- a trial is no run of the job
             ORDER BY e.create_time DESC, e.job_execution_id
         ) AS p
+        OUTER APPLY (
+            SELECT MAX(f.end_time) AS ended_at
+            FROM STRING_SPLIT(r.lifecycles, N',') AS k
+            CROSS APPLY (
+                SELECT TOP (1) e.end_time
+                FROM jobs_internal.job_executions AS e
+                WHERE e.job_id = j.job_id
+                    AND e.lifecycle = k.value
+                    AND e.is_active = 0
+                    AND e.mode IS NULL
+                ORDER BY e.end_time DESC
+            ) AS f
+        ) AS g
+        -- Runs that do not count are no events: the condition lasts since the run that counted last.
+        CROSS APPLY (SELECT COALESCE(CASE WHEN r.lifecycles = N',,' THEN p.last_at ELSE g.ended_at END, j.created_at) AS since) AS w
         WHERE r.rule_id = @rule_id
             AND j.deleted_at IS NULL
-            AND j.created_at <= @before
-            AND (r.job_id = j.job_id OR (r.job_id IS NULL AND j.is_system = 0 AND j.name LIKE r.like_pattern))
-            AND (r.lifecycles <> N',,' OR p.last_at IS NULL OR p.last_at <= @before)
-            AND NOT EXISTS (
-                SELECT 1
-                FROM STRING_SPLIT(r.lifecycles, N',') AS k
-                CROSS APPLY (
-                    SELECT TOP (1) e.end_time
-                    FROM jobs_internal.job_executions AS e
-                    WHERE e.job_id = j.job_id
-                        AND e.lifecycle = k.value
-                        AND e.is_active = 0
-                        AND e.mode IS NULL
-                        AND e.end_time > @before
-                    ORDER BY e.end_time DESC
-                ) AS f
-            );
+            AND w.since <= @before
+            AND (r.job_id = j.job_id OR (r.job_id IS NULL AND j.is_system = 0 AND j.name LIKE r.like_pattern));
 
     -- Plan: IX_schedules_closed_at, which has no other schedules.
     IF @condition = N'ScheduleFaulted'

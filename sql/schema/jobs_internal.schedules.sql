@@ -20,7 +20,7 @@
 --   pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
 --   enabled         1: due instants become runs, unless the schedule is paused.
 --   paused          1: paused until it is resumed.
---   paused_by, paused_at, pause_note  Login, time and note of the latest pause or resumption.
+--   paused_by, paused_at, pause_note  Login, time and note of the latest pause or resumption; a later note has its login, but not its time.
 --   state           Enabled, Disabled (or paused), Completed (no due instant is left) or Faulted (the text is invalid).
 --   reason          Explanation of the state; NULL if none is needed.
 --   closed_at       When it became Completed or Faulted; NULL in all other states, and for the schedule of

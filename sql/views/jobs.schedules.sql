@@ -16,7 +16,7 @@
 --   pause_on_failure       1: a run that ends Failed or TimedOut pauses it.
 --   paused                 1: paused until it is resumed.
 --   paused_by              Login that last paused or resumed it; jobagent: it was paused because of a failure.
---   paused_at              Time of that call (UTC).
+--   paused_at              Time of the latest pause or resumption (UTC).
 --   pause_note             Note of that call.
 --   next_due_time          Next due instant (UTC); NULL: none.
 --   last_due_time          Last instant that was handled: run, or recorded as skipped (UTC).
