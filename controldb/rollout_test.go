@@ -619,3 +619,19 @@ func wavesByTags(t *testing.T, c *control, slice int) {
 	require.Equal(t, []string{"d03", "d01", "d04", "d02", "d00", "d05"}, c.rollOut(t, term, numbered(6), succeed))
 	require.Equal(t, "Succeeded: Passed Passed Passed", c.rollout(t, run))
 }
+
+// TestFilterOfAWaveIsUnknown: a wave whose filter cannot be evaluated has no targets, so the
+// roll-out fails before any script runs. Otherwise the waves after it would run on its targets.
+func TestFilterOfAWaveIsUnknown(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.plan(t, nil, members{"name": "gold", "tags": "tier = 'gold'"}, members{"name": "rest", "targets": "rest"})
+		c.exec(t, `UPDATE jobs_internal.job_versions SET rollout_plan = REPLACE(rollout_plan, N'tier =', N'tier LIKES')`)
+		run := c.start(t, "j")
+		require.Empty(t, c.rollOut(t, term, numbered(3), succeed))
+		require.Equal(t, "Failed: Pending Pending", c.rollout(t, run))
+		require.Equal(t, "Failed", c.lifecycle(t, run))
+		require.Contains(t, get[string](t, c, `SELECT reason FROM jobs.rollouts`), "The tags of the wave 'gold' cannot be evaluated: at character 6: ")
+	})
+}

@@ -173,9 +173,15 @@ BEGIN
                 @execution_id = @execution_id,
                 @slice = @read,
                 @examined = @read OUTPUT,
-                @complete = @complete OUTPUT;
+                @complete = @complete OUTPUT,
+                @fault = @reason OUTPUT;
             SET @examined = @examined + @read;
-            IF @complete = 0
+            IF @reason IS NOT NULL
+            BEGIN
+                SET @next = N'Aborting';
+                SET @again = 1;
+            END;
+            ELSE IF @complete = 0
                 SET @more = 1;
             ELSE
             BEGIN
