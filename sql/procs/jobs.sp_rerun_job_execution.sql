@@ -13,7 +13,7 @@
 --                          Succeeded.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21). An id that an earlier call in the session has made is no value, as in
---                          jobs.sp_start_job. A repetition must have the same @only, @job_version and @only_targets;
+--                          jobs.sp_start_job. A repetition must have the same @only, @job_version, @only_targets and @ignore_windows;
 --                          Current fits each version from that of the run on, because it may have changed since.
 --   @job_version           Version of the job that runs: Current, in any case, for example because its script was mended; or the
 --                          number of a version. NULL: that of the run. It must have the same steps, by place, name, type, target group
@@ -45,6 +45,7 @@
 --   50163 the new job execution id belongs to a rerun on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
+--   50197 the new job execution id belongs to a rerun with other options.
 --   50199 the job execution is a roll-out, or a wave of an active one.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 --   50483 its upstream executions, whose databases it needs, were purged.
@@ -86,6 +87,7 @@ BEGIN
     DECLARE @other_only NVARCHAR(200);
     DECLARE @other_version INT;
     DECLARE @other_targets NVARCHAR(MAX);
+    DECLARE @other_ignores BIT; -- windows
     DECLARE @group_name NVARCHAR(128);
     DECLARE @step_id INT;
     DECLARE @given TABLE (text NVARCHAR(200) NOT NULL);
@@ -212,7 +214,8 @@ BEGIN
             @other_origin = e.rerun_of,
             @other_only = e.rerun_only,
             @other_version = e.job_version,
-            @other_targets = e.only_targets
+            @other_targets = e.only_targets,
+            @other_ignores = COALESCE(e.ignore_windows, 0)
         FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @new_job_execution_id;
         IF @other_job = @job_id AND @other_origin = @origin_id
@@ -242,6 +245,15 @@ BEGIN
                     N' Choose another id, or omit @new_job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
+            END;
+            IF @other_ignores <> @ignore_windows
+            BEGIN
+                SET @message = REPLACE(CONCAT(
+                    N'The job execution id ', @new_job_execution_id,
+                    N' belongs to an execution with other options: its @ignore_windows differs.',
+                    N' Choose another id, or omit @new_job_execution_id.'
+                ), N'%', N'%%');
+                THROW 50197, @message, 1;
             END;
             IF @other_version = CASE
                 WHEN @job_version IS NULL THEN @origin_version
