@@ -282,7 +282,7 @@ BEGIN
         END;
         ELSE IF @state = N'Baking' AND (@bake_until <= @now OR @probe_at <= @now)
         BEGIN
-            SET @tried_at = CASE WHEN @probe_at < @bake_until THEN @probe_at ELSE @bake_until END;
+            SET @tried_at = CASE WHEN @probe_at <= @now THEN @probe_at ELSE @bake_until END;
             -- The probe before it may have ended after this one was due.
             SET @tried_at = CASE WHEN @probe_end > @tried_at THEN @probe_end ELSE @tried_at END;
             EXECUTE jobs_internal.start_probe
