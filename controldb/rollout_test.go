@@ -164,7 +164,7 @@ INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id`))
 }
 
 // TestPlanWithALockedJob: a roll-out waits for a job of its plan that an open transaction holds,
-// also if its targets were resolved long after it was started.
+// also if its targets were resolved long after it was started, or if no agent lived for a minute.
 func TestPlanWithALockedJob(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
@@ -183,7 +183,12 @@ func TestPlanWithALockedJob(t *testing.T) {
 		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
 		state := `SELECT state, undo_job_name FROM jobs.rollouts`
 		require.Equal(t, []string{"Planning|NULL"}, c.rows(t, state))
+		c.exec(t, `UPDATE jobs_internal.step_executions SET end_time = DATEADD(MINUTE, -10, end_time);
+UPDATE jobs_internal.rollouts SET next_check_at = DATEADD(MINUTE, -10, next_check_at)`)
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
+		require.Equal(t, []string{"Planning|NULL"}, c.rows(t, state))
 		require.NoError(t, tx.Commit())
+		c.exec(t, `UPDATE jobs_internal.rollouts SET next_check_at = DATEADD(SECOND, -55, next_check_at)`)
 		require.Empty(t, c.rollOut(t, term, numbered(1), succeed))
 		require.Equal(t, []string{"WaitingForApproval|u"}, c.rows(t, state))
 	})

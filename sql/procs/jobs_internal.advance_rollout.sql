@@ -149,7 +149,11 @@ BEGIN
         END;
         ELSE IF @state = N'Planning'
         BEGIN
-            EXECUTE jobs_internal.finish_planning @execution_id = @execution_id, @complete = @complete OUTPUT, @now = @now;
+            EXECUTE jobs_internal.finish_planning
+                @execution_id = @execution_id,
+                @complete = @complete OUTPUT,
+                @check_at = @check_at OUTPUT,
+                @now = @now;
             IF @complete = 1
             BEGIN
                 SET @next = N'Assigning';
