@@ -256,7 +256,7 @@ func TestProbeBeforeAWaveIsMissing(t *testing.T) {
 UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r;`)
 		p.play(t)
 		require.Equal(t, "Stopped: Stopped Pending", p.rollout(t, p.run))
-		require.Equal(t, "Wave 'canary': its probe job does not exist.", p.reason(t))
+		require.Equal(t, "Wave 'canary': its probe job does not exist, or another session has held it for a minute.", p.reason(t))
 		require.Empty(t, p.ran)
 		c.exec(t, `EXECUTE jobs.sp_abort_rollout @p1`, p.run.String())
 		p.play(t)
@@ -323,5 +323,33 @@ UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r
 		c.exec(t, `UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r;`)
 		p.play(t)
 		require.Equal(t, "Succeeded: Passed Passed", p.rollout(t, p.run))
+	})
+}
+
+// TestProbeAfterAnOutage: a probe that was due long ago, because no agent lived, is tried for a
+// minute, too.
+func TestProbeAfterAnOutage(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		p := c.probed(t, members{"bake_seconds": 3600}, func(string, bool) *targets.Probed { return one("1") })
+		p.play(t)
+		require.Equal(t, "Baking: Baking Pending", p.rollout(t, p.run))
+		c.exec(t, `UPDATE w SET w.bake_until = DATEADD(MINUTE, -10, SYSUTCDATETIME()) FROM jobs_internal.rollout_waves AS w WHERE w.wave = 1;
+UPDATE r SET r.next_check_at = DATEADD(MINUTE, -10, SYSUTCDATETIME()) FROM jobs_internal.rollouts AS r;`)
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.jobs SET description = N'open' WHERE name = N'p'`)
+		require.NoError(t, err)
+		advance := func(seconds int) {
+			c.exec(t, `DECLARE @now DATETIME2(7) = DATEADD(SECOND, @p1, SYSUTCDATETIME());
+BEGIN TRANSACTION; EXECUTE jobs_internal.advance @now = @now; COMMIT TRANSACTION;`, seconds)
+		}
+		advance(0)
+		advance(30)
+		advance(59)
+		require.Equal(t, "Baking: Baking Pending", p.rollout(t, p.run))
+		advance(62)
+		require.Equal(t, "Stopped: Stopped Pending", p.rollout(t, p.run))
+		require.Equal(t, "Wave 'canary': its probe job does not exist, or another session has held it for a minute.", get[string](t, c, `SELECT reason FROM jobs.rollouts`))
+		require.NoError(t, tx.Rollback())
 	})
 }

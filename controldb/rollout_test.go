@@ -164,7 +164,7 @@ INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id`))
 }
 
 // TestPlanWithALockedJob: a roll-out waits for a job of its plan that an open transaction holds,
-// also if its targets were resolved long after it was started.
+// also if its targets were resolved long after it was started, or if no agent lived for a minute.
 func TestPlanWithALockedJob(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
@@ -183,7 +183,12 @@ func TestPlanWithALockedJob(t *testing.T) {
 		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
 		state := `SELECT state, undo_job_name FROM jobs.rollouts`
 		require.Equal(t, []string{"Planning|NULL"}, c.rows(t, state))
+		c.exec(t, `UPDATE jobs_internal.step_executions SET end_time = DATEADD(MINUTE, -10, end_time);
+UPDATE jobs_internal.rollouts SET next_check_at = DATEADD(MINUTE, -10, next_check_at)`)
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.advance; COMMIT TRANSACTION;`)
+		require.Equal(t, []string{"Planning|NULL"}, c.rows(t, state))
 		require.NoError(t, tx.Commit())
+		c.exec(t, `UPDATE jobs_internal.rollouts SET next_check_at = DATEADD(SECOND, -55, next_check_at)`)
 		require.Empty(t, c.rollOut(t, term, numbered(1), succeed))
 		require.Equal(t, []string{"WaitingForApproval|u"}, c.rows(t, state))
 	})
@@ -618,4 +623,20 @@ func wavesByTags(t *testing.T, c *control, slice int) {
 	run := c.start(t, "j")
 	require.Equal(t, []string{"d03", "d01", "d04", "d02", "d00", "d05"}, c.rollOut(t, term, numbered(6), succeed))
 	require.Equal(t, "Succeeded: Passed Passed Passed", c.rollout(t, run))
+}
+
+// TestFilterOfAWaveIsUnknown: a wave whose filter cannot be evaluated has no targets, so the
+// roll-out fails before any script runs. Otherwise the waves after it would run on its targets.
+func TestFilterOfAWaveIsUnknown(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.plan(t, nil, members{"name": "gold", "tags": "tier = 'gold'"}, members{"name": "rest", "targets": "rest"})
+		c.exec(t, `UPDATE jobs_internal.job_versions SET rollout_plan = REPLACE(rollout_plan, N'tier =', N'tier LIKES')`)
+		run := c.start(t, "j")
+		require.Empty(t, c.rollOut(t, term, numbered(3), succeed))
+		require.Equal(t, "Failed: Pending Pending", c.rollout(t, run))
+		require.Equal(t, "Failed", c.lifecycle(t, run))
+		require.Contains(t, get[string](t, c, `SELECT reason FROM jobs.rollouts`), "The tags of the wave 'gold' cannot be evaluated: at character 6: ")
+	})
 }

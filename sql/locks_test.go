@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -128,4 +129,21 @@ func TestPassesDoNotCross(t *testing.T) {
 	requireKnown(t, map[string]bool{
 		"jobs_internal.fire_schedules": true, // it has locked these runs by their clustered keys
 	}, readTree(t).finds(foundByChangedKey))
+}
+
+// TestReadRunsAreKept: who creates a run that reads the targets of other runs locks these runs
+// before, so that a purge, which skips locked runs, does not delete them before it can see the new
+// run.
+func TestReadRunsAreKept(t *testing.T) {
+	r := readTree(t)
+	for _, name := range []string{"jobs.sp_rerun_job_execution", "jobs.sp_undo_rollout", "jobs_internal.start_triggered_runs"} {
+		kept := r.walkLocks(name, true, true).kept
+		ofRuns := func(kind string) int {
+			return slices.IndexFunc(kept, func(a *access) bool {
+				return a.table == "job_executions" && a.kind == kind && (kind == "insert" || a.index == "PK_job_executions" && a.mode == modeU)
+			})
+		}
+		locked, inserted := ofRuns("hint"), ofRuns("insert")
+		assert.True(t, 0 <= locked && locked < inserted, "%s locks at %d and inserts at %d", name, locked, inserted)
+	}
 }

@@ -356,7 +356,7 @@ var conditions = map[int32]condition{
 	50416: {KindInvalid, nil, "a state of targets to undo is invalid, or there is none"},
 	50195: {KindConflict, nil, "the roll-out has changed nothing in these states"},
 	50196: {KindConflict, nil, "a later roll-out has changed some of the targets"},
-	50197: {KindConflict, nil, "the job execution id belongs to an execution of another mode"},
+	50197: {KindConflict, nil, "the job execution id belongs to an execution with other options"},
 	50420: {KindInvalid, nil, "the mode of a run, or its options, are invalid"},
 	50421: {KindInvalid, nil, "a trial has no chosen databases, or too many"},
 	50403: {KindInvalid, nil, `a server name has not the form host, host\instance or host,port`},

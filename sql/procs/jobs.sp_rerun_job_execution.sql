@@ -13,7 +13,7 @@
 --                          Succeeded.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21). An id that an earlier call in the session has made is no value, as in
---                          jobs.sp_start_job. A repetition must have the same @only, @job_version and @only_targets;
+--                          jobs.sp_start_job. A repetition must have the same @only, @job_version, @only_targets and @ignore_windows;
 --                          Current fits each version from that of the run on, because it may have changed since.
 --   @job_version           Version of the job that runs: Current, in any case, for example because its script was mended; or the
 --                          number of a version. NULL: that of the run. It must have the same steps, by place, name, type, target group
@@ -24,7 +24,7 @@
 --   @ignore_windows        1: the rerun does not wait for the windows of its databases, as in jobs.sp_start_job, whatever the run did.
 --                          Only members of jobs_author may ask for it.
 -- Called by: members of the role jobs_operator.
--- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
+-- Locks:     the job's row (U), target groups to resolve (U), its parameters (S), the run and those of upstream jobs (U); then an
 --            insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
@@ -45,6 +45,7 @@
 --   50163 the new job execution id belongs to a rerun on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
+--   50197 the new job execution id belongs to a rerun with other options.
 --   50199 the job execution is a roll-out, or a wave of an active one.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 --   50483 its upstream executions, whose databases it needs, were purged.
@@ -86,6 +87,7 @@ BEGIN
     DECLARE @other_only NVARCHAR(200);
     DECLARE @other_version INT;
     DECLARE @other_targets NVARCHAR(MAX);
+    DECLARE @other_ignores BIT; -- windows
     DECLARE @group_name NVARCHAR(128);
     DECLARE @step_id INT;
     DECLARE @given TABLE (text NVARCHAR(200) NOT NULL);
@@ -109,6 +111,8 @@ BEGIN
     DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
     DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, created_at DATETIME2(7) NOT NULL);
+    DECLARE @needed_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- whose rows the rerun reads
+    DECLARE @locked_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
 
     IF DATALENGTH(@only) > 400
         THROW 50097, N'Invalid @only: want at most 200 characters, not 201 or more.', 1;
@@ -210,7 +214,8 @@ BEGIN
             @other_origin = e.rerun_of,
             @other_only = e.rerun_only,
             @other_version = e.job_version,
-            @other_targets = e.only_targets
+            @other_targets = e.only_targets,
+            @other_ignores = COALESCE(e.ignore_windows, 0)
         FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @new_job_execution_id;
         IF @other_job = @job_id AND @other_origin = @origin_id
@@ -240,6 +245,15 @@ BEGIN
                     N' Choose another id, or omit @new_job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
+            END;
+            IF @other_ignores <> @ignore_windows
+            BEGIN
+                SET @message = REPLACE(CONCAT(
+                    N'The job execution id ', @new_job_execution_id,
+                    N' belongs to an execution with other options: its @ignore_windows differs.',
+                    N' Choose another id, or omit @new_job_execution_id.'
+                ), N'%', N'%%');
+                THROW 50197, @message, 1;
             END;
             IF @other_version = CASE
                 WHEN @job_version IS NULL THEN @origin_version
@@ -490,22 +504,6 @@ BEGIN
             )
         )
         AND d.on_targets = N'All';
-    -- Where its upstream jobs succeeded is read from their runs.
-    IF @upstream_runs IS NOT NULL
-        AND EXISTS (SELECT 1 FROM @to_resolve AS r)
-        AND EXISTS (
-            SELECT 1
-            FROM STRING_SPLIT(@upstream_runs, N',') AS u
-            LEFT JOIN jobs_internal.visible_runs AS v ON v.execution_id = ABS(CAST(u.value AS BIGINT))
-            WHERE v.execution_id IS NULL
-        )
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' ran on the databases on which its upstream jobs succeeded, ',
-            N'and their executions were purged. Start the job with jobs.sp_start_job instead.'
-        ), N'%', N'%%');
-        THROW 50483, @message, 1;
-    END;
     -- Only groups used by current versions or active runs are protected from deletion; the locks protect them until
     -- this run exists. They are taken in the order of the keys; created_at is in no index, so they are on the
     -- clustered keys.
@@ -544,6 +542,40 @@ BEGIN
         FROM jobs_internal.payloads AS p
         WHERE p.payload_id = @payload_id;
         EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
+    END;
+
+    -- A purge that comes later finds the rerun, and keeps what the rerun needs (jobs_internal.deletable_runs); an earlier one is seen
+    -- below. Where its upstream jobs succeeded is read from their runs. The locks come after that on the parameters, as in
+    -- jobs_internal.stop_rest_runs. allow_overlap is in no index, so that they are on the clustered keys.
+    INSERT INTO @needed_runs (execution_id)
+    SELECT @origin_id
+    UNION
+    SELECT ABS(CAST(u.value AS BIGINT))
+    FROM STRING_SPLIT(@upstream_runs, N',') AS u
+    WHERE EXISTS (SELECT 1 FROM @to_resolve AS r);
+    INSERT INTO @locked_runs (execution_id, allow_overlap)
+    SELECT e.execution_id, e.allow_overlap
+    FROM @needed_runs AS w
+    INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, ROWLOCK) ON e.execution_id = w.execution_id;
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.visible_runs AS e WHERE e.execution_id = @origin_id)
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'
+        ), N'%', N'%%');
+        THROW 50111, @message, 1;
+    END;
+    IF EXISTS (
+        SELECT 1
+        FROM @needed_runs AS w
+        LEFT JOIN jobs_internal.visible_runs AS v ON v.execution_id = w.execution_id
+        WHERE v.execution_id IS NULL
+    )
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' ran on the databases on which its upstream jobs succeeded, ',
+            N'and their executions were purged. Start the job with jobs.sp_start_job instead.'
+        ), N'%', N'%%');
+        THROW 50483, @message, 1;
     END;
 
     EXECUTE jobs_internal.make_execution_id @job_execution_id = @new_job_execution_id OUTPUT;

@@ -15,9 +15,9 @@
 --                      "database_name": …}. NULL: all databases of the target groups. A database that is not in the target group of a
 --                      step when its list is made is Skipped there. Steps without a target group run as always.
 --   @rollout           0: the run ignores the plan of the job, if it has one. 1: it is rolled out by the plan (sql/DESIGN.md, "Roll-outs").
---                      A repetition does not compare it.
+--                      A repetition must have the same.
 --   @hold              1: the roll-out is paused when its targets are assigned to waves, so that one can look at them before anything
---                      runs.
+--                      runs. A repetition must have the same.
 --   @mode              NULL: the scripts run. Trial: each script runs in a transaction that is rolled back, on 1 to 100 chosen databases.
 --                      Preflight: no script runs; each database is checked for what its steps need. A run with a mode ignores the plan of
 --                      the job, and skips its actions (sql/DESIGN.md, "Trial and preflight").
@@ -28,7 +28,7 @@
 --                      and "refuse", lists of checks whose findings are warnings, or failures (targets/mssql/DESIGN.md). NULL: none.
 --   @ignore_windows    1: the run does not wait for the windows of its databases (jobs.sp_set_target_window); pauses, and the windows of
 --                      waves of a roll-out, hold as always. Only members of the role jobs_author may say so, who may change windows,
---                      too. A repetition does not compare it, and a rerun of the run waits for windows.
+--                      too. A repetition must have the same; a rerun of the run waits for windows.
 -- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing
 -- is locked yet.
 --
@@ -55,7 +55,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50189 a roll-out of the job is active.
 --   50193 the control database is paused, and the run does not exist yet.
---   50197 the job execution id belongs to an execution of another mode.
+--   50197 the job execution id belongs to an execution with other options.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 --   50419 @hold is 1, and the run would not be rolled out.
 --   50420 @mode is neither Trial nor Preflight, or @mode_options have a member that the mode does not have.
@@ -92,6 +92,8 @@ BEGIN
     DECLARE @other_parameters NVARCHAR(MAX);
     DECLARE @other_targets NVARCHAR(MAX);
     DECLARE @other_mode NVARCHAR(500); -- with its options
+    DECLARE @rollout_start NVARCHAR(10);
+    DECLARE @has_other_options BIT;
     DECLARE @payload_id BIGINT;
     DECLARE @chosen INT = 0;
     DECLARE @audit_after NVARCHAR(MAX);
@@ -114,6 +116,7 @@ BEGIN
         @only_targets = @only_targets;
     IF @mode IS NOT NULL
         SET @rollout = 0;
+    SET @rollout_start = CASE WHEN @rollout = 0 THEN N'Plain' WHEN @hold = 1 THEN N'Hold' END;
 
     EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
     WHILE @is_checked = 0
@@ -164,7 +167,12 @@ BEGIN
                 @other = e.job_id,
                 @other_payload = e.payload_id,
                 @other_targets = e.only_targets,
-                @other_mode = CONCAT(e.mode, e.mode_options)
+                @other_mode = CONCAT(e.mode, e.mode_options),
+                @has_other_options = CASE
+                    WHEN COALESCE(e.rollout_start, N'') = COALESCE(@rollout_start, N'')
+                        AND COALESCE(e.ignore_windows, 0) = @ignore_windows THEN 0
+                    ELSE 1
+                END
             FROM jobs_internal.job_executions AS e
             WHERE e.job_execution_id = @job_execution_id;
         SET @is_repeated = CASE WHEN @other = @job_id THEN 1 ELSE 0 END;
@@ -214,10 +222,11 @@ BEGIN
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
             END;
-            IF CONCAT(@mode, @mode_options) <> @other_mode
+            IF CONCAT(@mode, @mode_options) <> @other_mode OR @has_other_options = 1
             BEGIN
                 SET @message = REPLACE(CONCAT(
-                    N'The job execution id ', @job_execution_id, N' belongs to an execution of another mode.',
+                    N'The job execution id ', @job_execution_id, N' belongs to an execution with other options:',
+                    N' its @mode, @mode_options, @rollout, @hold or @ignore_windows differ.',
                     N' Choose another id, or omit @job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50197, @message, 1;
@@ -300,8 +309,7 @@ BEGIN
     VALUES (
         @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
         CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
-        CASE WHEN @rollout = 0 THEN N'Plain' WHEN @hold = 1 THEN N'Hold' END,
-        @mode, @mode_options, NULLIF(@ignore_windows, 0),
+        @rollout_start, @mode, @mode_options, NULLIF(@ignore_windows, 0),
         CONCAT(
             CASE WHEN @mode IS NULL THEN N'Job execution' ELSE @mode END, N' created',
             CASE WHEN @ignore_windows = 1 THEN N' without regard to windows' END,

@@ -12,7 +12,8 @@
 --   @new_job_execution_id  Receives the id of the undo. With a value: that id is used; if an undo of this roll-out has it already, nothing
 --                          starts (decision 21). An id that an earlier call in the session has made is no value, as in jobs.sp_start_job.
 -- Called by: members of the role jobs_operator.
--- Locks:     the compensating job's row (U), then inserts into job_executions and rollouts; an insert into audit_entries.
+-- Locks:     the compensating job's row (U), the roll-out's own run (U), then inserts into job_executions and rollouts; an insert into
+--            audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -63,6 +64,7 @@ BEGIN
     DECLARE @preflight NVARCHAR(10);
     DECLARE @preflight_options NVARCHAR(400);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @allow_overlap BIT;
     DECLARE @audit_after NVARCHAR(MAX);
 
     IF DATALENGTH(@only) > 200
@@ -206,6 +208,18 @@ BEGIN
             ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;
+    END;
+    -- A purge that comes later finds the undo, and keeps the targets that it reads (jobs_internal.deletable_runs); an earlier one is seen
+    -- below. allow_overlap is in no index, so that the lock is on the clustered key.
+    SELECT @allow_overlap = e.allow_overlap
+    FROM jobs_internal.job_executions AS e WITH (UPDLOCK, ROWLOCK)
+    WHERE e.execution_id = @execution_id;
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.visible_runs AS e WHERE e.execution_id = @execution_id)
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' does not exist. The view jobs.rollouts lists all roll-outs.'
+        ), N'%', N'%%');
+        THROW 50111, @message, 1;
     END;
     -- Also one that no pass has seen yet, which has no row in rollouts: the job may have a plan of its own.
     IF EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.job_id = @locked_job_id AND r.is_active = 1)

@@ -1,11 +1,12 @@
 -- Adds the waves of a roll-out, with the settings of its plan; those of an undo are the waves of the roll-out that is undone, in reverse
 -- order. A job that the plan names, and that is not found, may be held by another session: the roll-out then waits for a minute at most
--- after the resolution of its targets. After that, a probe job has an id that no job has, so that its gate fails; and there is no
--- compensating job.
+-- after the resolution of its targets, or after the first try if nobody has tried for as long, because no agent lived. After that, a probe
+-- job has an id that no job has, so that its gate fails; and there is no compensating job.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
 --   @complete      Output. 0: the roll-out waits for a job that the plan names.
+--   @check_at      Output. When to try again; else unchanged.
 -- Called by: jobs_internal.finish_planning.
 -- Locks:     the jobs of the plan (S), skipping locked rows; the roll-out (X); inserts into rollout_waves.
 -- Returns:   0.
@@ -13,6 +14,7 @@
 CREATE OR ALTER PROCEDURE jobs_internal.add_rollout_waves
     @execution_id BIGINT,
     @complete     BIT = 0 OUTPUT,
+    @check_at     DATETIME2(7) = NULL OUTPUT,
     @now          DATETIME2(7) = NULL
 AS
 BEGIN
@@ -24,6 +26,7 @@ BEGIN
     DECLARE @plan NVARCHAR(MAX);
     DECLARE @undo_of BIGINT;
     DECLARE @resolved_at DATETIME2(7);
+    DECLARE @tried_at DATETIME2(7); -- when this try was due
     DECLARE @jobs TABLE (name NVARCHAR(128) NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NULL, version INT NULL);
     DECLARE @none UNIQUEIDENTIFIER = '00000000-0000-0000-0000-000000000000'; -- no job has it
 
@@ -32,6 +35,7 @@ BEGIN
         @version = v.version,
         @plan = v.rollout_plan,
         @undo_of = r.undo_of,
+        @tried_at = r.next_check_at,
         @resolved_at = (SELECT MAX(s.end_time) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id)
     FROM jobs_internal.rollouts AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
@@ -73,9 +77,12 @@ BEGIN
     FROM @jobs AS w
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.name = w.name
     WHERE j.deleted_at IS NULL;
-    IF EXISTS (SELECT 1 FROM @jobs AS w WHERE w.job_id IS NULL) AND @resolved_at > DATEADD(MINUTE, -1, @now)
+    -- Each try sets the time of the next one: the only one after an outage comes almost a minute later.
+    IF EXISTS (SELECT 1 FROM @jobs AS w WHERE w.job_id IS NULL)
+        AND (@resolved_at > DATEADD(MINUTE, -1, @now) OR @tried_at <= DATEADD(MINUTE, -1, @now))
     BEGIN
         SET @complete = 0;
+        SET @check_at = DATEADD(SECOND, CASE WHEN @resolved_at > DATEADD(MINUTE, -1, @now) THEN 1 ELSE 55 END, @now);
         RETURN 0;
     END;
 

@@ -149,7 +149,11 @@ BEGIN
         END;
         ELSE IF @state = N'Planning'
         BEGIN
-            EXECUTE jobs_internal.finish_planning @execution_id = @execution_id, @complete = @complete OUTPUT, @now = @now;
+            EXECUTE jobs_internal.finish_planning
+                @execution_id = @execution_id,
+                @complete = @complete OUTPUT,
+                @check_at = @check_at OUTPUT,
+                @now = @now;
             IF @complete = 1
             BEGIN
                 SET @next = N'Assigning';
@@ -173,9 +177,15 @@ BEGIN
                 @execution_id = @execution_id,
                 @slice = @read,
                 @examined = @read OUTPUT,
-                @complete = @complete OUTPUT;
+                @complete = @complete OUTPUT,
+                @fault = @reason OUTPUT;
             SET @examined = @examined + @read;
-            IF @complete = 0
+            IF @reason IS NOT NULL
+            BEGIN
+                SET @next = N'Aborting';
+                SET @again = 1;
+            END;
+            ELSE IF @complete = 0
                 SET @more = 1;
             ELSE
             BEGIN
@@ -276,7 +286,7 @@ BEGIN
         END;
         ELSE IF @state = N'Baking' AND (@bake_until <= @now OR @probe_at <= @now)
         BEGIN
-            SET @tried_at = CASE WHEN @probe_at < @bake_until THEN @probe_at ELSE @bake_until END;
+            SET @tried_at = CASE WHEN @probe_at <= @now THEN @probe_at ELSE @bake_until END;
             -- The probe before it may have ended after this one was due.
             SET @tried_at = CASE WHEN @probe_end > @tried_at THEN @probe_end ELSE @tried_at END;
             EXECUTE jobs_internal.start_probe

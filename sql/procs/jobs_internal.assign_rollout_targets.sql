@@ -14,6 +14,7 @@
 --   @slice         Maximum number of targets that are written, at least 1.
 --   @examined      Output. Number of targets that were read or assigned, at least 1.
 --   @complete      Output. 1: each wave has its targets.
+--   @fault         Output. Why the targets of a wave cannot be known; NULL: they can.
 -- Called by: jobs_internal.advance_rollout.
 -- Locks:     the roll-out, its waves and targets (X); inserts into rollout_targets.
 -- Returns:   0.
@@ -22,12 +23,14 @@ CREATE OR ALTER PROCEDURE jobs_internal.assign_rollout_targets
     @execution_id BIGINT,
     @slice        INT = 5000,
     @examined     INT = 0 OUTPUT,
-    @complete     BIT = 0 OUTPUT
+    @complete     BIT = 0 OUTPUT,
+    @fault        NVARCHAR(1200) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @complete = 0;
+    SET @fault = NULL;
     DECLARE @room INT = @slice;
     DECLARE @read INT;
     DECLARE @read_step BIGINT;
@@ -62,6 +65,7 @@ BEGIN
     DECLARE @order_tag NVARCHAR(128);
     DECLARE @compared_targets NVARCHAR(MAX);
     DECLARE @matches NVARCHAR(MAX);
+    DECLARE @filter_fault NVARCHAR(1000);
     DECLARE @least_place INT;
     DECLARE @most_place INT;
     DECLARE @compared TABLE (seen BIGINT NOT NULL PRIMARY KEY, target_id UNIQUEIDENTIFIER NOT NULL, is_free BIT NOT NULL);
@@ -227,7 +231,22 @@ BEGIN
             SET @read = @@ROWCOUNT;
             SET @read_target = CASE WHEN @read < @room THEN @all_compared ELSE (SELECT MAX(c.seen) FROM @compared AS c) END;
             SET @compared_targets = COALESCE((SELECT c.target_id FROM @compared AS c WHERE c.is_free = 1 FOR JSON PATH), N'[]');
-            EXECUTE jobs_internal.match_tags @filter = @selection, @targets = @compared_targets, @matches = @matches OUTPUT;
+            EXECUTE jobs_internal.match_tags
+                @filter = @selection,
+                @targets = @compared_targets,
+                @matches = @matches OUTPUT,
+                @fault = @filter_fault OUTPUT;
+            -- A filter that cannot be evaluated, because another release has stored it. Without its targets, later waves would take them
+            -- too early, or none would.
+            IF @filter_fault IS NOT NULL
+            BEGIN
+                SELECT @fault = CONCAT(N'The tags of the wave ''', w.name, N''' cannot be evaluated: ', @filter_fault)
+                FROM jobs_internal.rollout_waves AS w
+                WHERE w.execution_id = @execution_id
+                    AND w.wave = @wave;
+                SET @examined = @slice - @room + 1;
+                RETURN 0;
+            END;
             INSERT INTO @tagged (target_id)
             SELECT o.target_id
             FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;

@@ -3,6 +3,7 @@
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
 --   @complete      Output. 1: the roll-out has its waves.
+--   @check_at      Output. When to try again, if a job of the plan is awaited; else unchanged.
 -- Called by: jobs_internal.advance_rollout.
 -- Locks:     the roll-out, its run (X); inserts waves.
 -- Returns:   0.
@@ -10,6 +11,7 @@
 CREATE OR ALTER PROCEDURE jobs_internal.finish_planning
     @execution_id BIGINT,
     @complete     BIT = 0 OUTPUT,
+    @check_at     DATETIME2(7) = NULL OUTPUT,
     @now          DATETIME2(7) = NULL
 AS
 BEGIN
@@ -38,7 +40,11 @@ BEGIN
             WHERE s.execution_id = @execution_id
                 AND s.lifecycle IN (N'Failed', N'TimedOut', N'Canceled')
         )
-        EXECUTE jobs_internal.add_rollout_waves @execution_id = @execution_id, @complete = @complete OUTPUT, @now = @now;
+        EXECUTE jobs_internal.add_rollout_waves
+            @execution_id = @execution_id,
+            @complete = @complete OUTPUT,
+            @check_at = @check_at OUTPUT,
+            @now = @now;
     IF @complete = 1
         UPDATE e
         SET e.lifecycle = N'WaitingForChildJobExecutions',
