@@ -102,10 +102,25 @@ UPDATE jobs_internal.schedules SET buffered = 1;`)
 }
 
 // TestTargetsAreBusyWithOneStepOfTheirJob: a target is skipped only if another run of the same job
-// is at the same step there. Trials, and runs that wait for their list, do not count.
+// is at the same step there. Trials, and runs that wait for their list, do not count. The oldest
+// active runs of the job are looked up in another way than the others, so there are none or twenty
+// older ones.
 func TestTargetsAreBusyWithOneStepOfTheirJob(t *testing.T) {
+	for _, older := range []int{0, 20} {
+		t.Run(fmt.Sprint(older), func(t *testing.T) { testBusyTargets(t, older) })
+	}
+}
+
+// testBusyTargets checks which targets of a run are skipped. The given number of runs are active
+// since before all others.
+func testBusyTargets(t *testing.T, older int) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil, nil)
+		c.exec(t, `INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version, lifecycle, is_active, create_time, parked)
+SELECT TOP (@p1) NEWID(), j.job_id, 1, N'WaitingForChildJobExecutions', 1, '2026-01-01', 1
+FROM jobs_internal.jobs AS j
+CROSS JOIN sys.all_objects AS o
+WHERE j.name = N'j'`, older)
 		c.job(t, "k", nil)
 		term := c.term(t)
 
@@ -137,6 +152,7 @@ func TestTargetsAreBusyWithOneStepOfTheirJob(t *testing.T) {
 			c.lifecycles(t, last),
 		)
 		require.Equal(t, "root=WaitingForChildJobExecutions 1=Succeeded 1/ahead=Succeeded 2=WaitingForChildJobExecutions 2/ahead=InProgress", c.lifecycles(t, ahead))
+		c.exec(t, `DELETE FROM jobs_internal.job_executions WHERE parked = 1`)
 	})
 }
 

@@ -11,8 +11,8 @@
 -- Of two runs whose lists are written at the same time, the run that writes a target first runs on it: the callers hold the
 -- job's row, so slices of the same job follow each other.
 --
--- Cost: (targets of the slice), however many other runs of the job are active; one part of a list, however many targets it has; and the
--- chosen databases, at most 5,000.
+-- Cost: (targets of the slice); one part of a list, however many targets it has; and the chosen databases, at most 5,000. If other runs of
+-- the job are active, each target costs a seek for each of the 16 oldest ones, and the rows of the job's runs on it since.
 --
 -- Parameters:
 --   @step_execution_id  The step; it is InProgress. It has a row in step_lists unless @targets is given.
@@ -82,6 +82,10 @@ BEGIN
         database_name NVARCHAR(128) NOT NULL
     );
     DECLARE @listed TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- those of the slice
+    DECLARE @others TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- the oldest other active runs of the job
+    DECLARE @most_others INT = 16;
+    DECLARE @other_count INT = 0;
+    DECLARE @last_other BIGINT;
     DECLARE @upstream_runs NVARCHAR(4000); -- NULL: not only the targets count on which upstream jobs succeeded
     DECLARE @upstreams TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -645,28 +649,55 @@ BEGIN
         END;
     END;
 
-    -- Plan: per target one key of IX_target_executions_active_target_id, however many runs wait. A target is busy with one other run at
-    -- most, unless runs overlap or are trials.
+    -- Plan: the first keys of IX_job_executions_active_job_id. Usually there is no other run.
     IF @allow_overlap = 0 AND @is_planned = 0
+    BEGIN
+        INSERT INTO @others (execution_id)
+        SELECT TOP (@most_others) e.execution_id
+        FROM jobs_internal.job_executions AS e
+        WHERE e.job_id = @job_id
+            AND e.is_active = 1
+            AND e.execution_id <> @execution_id
+            AND e.mode IS NULL -- a trial leaves nothing undone
+        ORDER BY e.execution_id;
+        SET @other_count = @@ROWCOUNT;
+    END;
+    -- plan: per target and other run one key of UQ_target_executions_target_id
+    IF @other_count > 0
         UPDATE r
         SET r.is_busy = 1
         FROM @rows AS r
         WHERE EXISTS (
             SELECT 1
-            FROM jobs_internal.target_executions AS t
+            FROM @others AS o
+            INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = o.execution_id AND s.step_id = @step_id
+            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
             WHERE t.target_id = r.target_id
-                AND t.job_id = @job_id
-                AND t.step_id = @step_id
                 AND t.is_active = 1
-                AND t.execution_id <> @execution_id
-                AND NOT EXISTS ( -- a trial leaves nothing undone
-                    SELECT 1
-                    FROM jobs_internal.job_executions AS e
-                    WHERE e.execution_id = t.execution_id
-                        AND e.is_active = 1
-                        AND e.mode IS NOT NULL
-                )
         );
+    -- Plan: per target a range of IX_target_executions_target_id, which has the runs of the job on the target since the runs above, with a
+    -- lookup of each of these runs. So runs that hang make no range long, until there are more of them than @most_others.
+    IF @other_count = @most_others
+    BEGIN
+        SET @last_other = (SELECT MAX(o.execution_id) FROM @others AS o);
+        UPDATE r
+        SET r.is_busy = 1
+        FROM @rows AS r
+        WHERE r.is_busy = 0
+            AND EXISTS (
+                SELECT 1
+                FROM jobs_internal.target_executions AS t
+                INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+                WHERE t.target_id = r.target_id
+                    AND t.job_id = @job_id
+                    AND t.execution_id > @last_other
+                    AND t.execution_id <> @execution_id
+                    AND t.step_id = @step_id
+                    AND t.is_active = 1
+                    AND e.is_active = 1
+                    AND e.mode IS NULL
+            );
+    END;
 
     INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
     SELECT DISTINCT @execution_id, @step_execution_id, @job_id, @step_id, r.limit_server, COALESCE(r.elastic_pool_name, N'')

@@ -193,6 +193,12 @@ func middle(list []float64) float64 {
 	return (list[(n-1)/2] + list[n/2]) / 2
 }
 
+// hasUsed reports whether the processor's time of all measurements is known: some systems do not
+// tell it, and a quotient of two zeros would be NaN.
+func (c cost) hasUsed() bool {
+	return !slices.Contains(c.used[0], 0) && !slices.Contains(c.used[1], 0)
+}
+
 // report adds the figures. The ratios are medians over rounds; that of the processor's time depends
 // little on what else the machine does.
 func (c cost) report(r *Report, unit string) {
@@ -200,6 +206,9 @@ func (c cost) report(r *Report, unit string) {
 	r.add("rate_off", middle(c.rates[0]), unit+"/s", "")
 	r.add("rate_on", middle(c.rates[1]), unit+"/s", "")
 	r.add("rate_ratio", middle(rate), "", ">= 0.97")
+	if !c.hasUsed() {
+		return
+	}
 	r.add("cpu_off", 1000*middle(c.used[0]), "ms/"+strings.TrimSuffix(unit, "s"), "")
 	r.add("cpu_on", 1000*middle(c.used[1]), "ms/"+strings.TrimSuffix(unit, "s"), "")
 	r.add("cpu_ratio", middle(used), "", "<= 1.03")

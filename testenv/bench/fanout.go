@@ -158,7 +158,7 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	s.report.add("agent_rate", middle(c.rates[1]), "targets/s", "")
 	s.report.add("bare_rate", middle(c.rates[0]), "targets/s", "")
 	s.report.add("ratio", middle(rate), "", ">= 0.9")
-	if c.used[0][0] > 0 { // else this system does not tell
+	if c.hasUsed() {
 		s.report.add("agent_cpu", 1000*middle(c.used[1]), "ms/target", "")
 		s.report.add("bare_cpu", 1000*middle(c.used[0]), "ms/target", "")
 		s.report.add("cpu_ratio", middle(cpu), "", "")
