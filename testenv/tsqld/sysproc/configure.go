@@ -30,7 +30,7 @@ var noEffectOptions = map[int64]bool{
 // stops.
 func (r *Executor) configure(a Arguments) (int32, error) {
 	in := r.s.Server
-	options := slices.SortedFunc(slices.Values(catalog.Configurations), func(x, y catalog.Configuration) int {
+	options := slices.SortedFunc(slices.Values(catalog.Configurations()), func(x, y catalog.Configuration) int {
 		return cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name))
 	})
 	advanced := in.Setting(advancedOption).Running != 0

@@ -30,7 +30,7 @@ func settingSets() []declaration {
 // configurationsRows are the rows of sys.configurations.
 func configurationsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, c := range catalog.Configurations {
+	for _, c := range catalog.Configurations() {
 		now, ok := env.Settings[c.ID]
 		if !ok {
 			now = catalog.Setting{Configured: c.Value, Running: c.Value}
