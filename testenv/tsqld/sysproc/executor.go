@@ -150,7 +150,7 @@ func init() {
 	} {
 		systemProcedures[p.Name] = p
 	}
-	for _, p := range slices.Concat(clientProcedures(), propertyProcedures(), messageProcedures()) {
+	for _, p := range slices.Concat(propertyProcedures(), messageProcedures()) {
 		systemProcedures[p.Name] = p
 	}
 	for _, n := range strings.Fields(`
@@ -202,6 +202,14 @@ func native(name, params string, run func(r *Executor, a Arguments) (int32, erro
 
 // Key returns the parameter's key in arguments.
 func (p Param) Key() string { return strings.ToLower(p.Name[1:]) }
+
+// sendAll sends a result set and returns the return code.
+func (r *Executor) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) {
+	if err := r.host.Result(cols, rows); err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
 
 // maxContextKey is the maximum length of a key of SESSION_CONTEXT, in bytes of nvarchar.
 const maxContextKey = 256

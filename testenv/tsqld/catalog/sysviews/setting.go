@@ -2,6 +2,7 @@ package sysviews
 
 import (
 	"context"
+	"encoding/binary"
 	"os"
 	"runtime"
 	"strings"
@@ -54,11 +55,13 @@ func configurationsRows(_ context.Context, env *Env) ([]row, error) {
 }
 
 // sptCollationsRows are the rows of sys.spt_collations.
-func sptCollationsRows(context.Context,
-	*Env) ([]row, error) {
+func sptCollationsRows(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, c := range types.Collations() {
-		out = append(out, row{"name": c.String(), "description": c.Description()})
+		out = append(out, row{
+			"name": c.String(), "description": c.Description(),
+			"tds_collation": append(binary.LittleEndian.AppendUint32(nil, c.Wire()), c.SortID()),
+		})
 	}
 	return out, nil
 }
@@ -106,8 +109,7 @@ func messagesRows(env *Env, add func(row)) {
 }
 
 // syslanguagesRows are the rows of sys.syslanguages.
-func syslanguagesRows(context.Context,
-	*Env) ([]row, error) {
+func syslanguagesRows(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, l := range types.Languages() {
 		out = append(out, row{
