@@ -297,7 +297,7 @@ func (r *Executor) recompile(a Arguments) (int32, error) {
 // setTriggerOrder executes sp_settriggerorder.
 func (r *Executor) setTriggerOrder(a Arguments) (int32, error) {
 	if a["namespace"] != nil {
-		return 1, mserr.NotSupported("DDL triggers")
+		return 1, mserr.NotSupported("a DDL trigger")
 	}
 	return r.definer.SetTriggerOrder(a.text("triggername"), a.text("order"), a.text("stmttype"))
 }
