@@ -96,12 +96,7 @@ func (r *Executor) showOptions(options []catalog.Configuration) (int32, error) {
 		now := r.s.Server.Setting(c.ID)
 		rows = append(rows, []types.Value{c.Name, c.Minimum, c.Maximum, now.Configured, now.Running})
 	}
-	return r.sendAll([]types.Column{
-		{Name: "name", Type: types.NVarCharOf(35)}, {Name: "minimum", Type: types.IntType, Nullable: true},
-		{Name: "maximum", Type: types.IntType, Nullable: true},
-		{Name: "config_value", Type: types.IntType, Nullable: true},
-		{Name: "run_value", Type: types.IntType, Nullable: true},
-	}, rows)
+	return r.sendAll(columns("name nvarchar(35), minimum int NULL, maximum int NULL, config_value int NULL, run_value int NULL"), rows)
 }
 
 // Reconfigure executes RECONFIGURE. Configured values take effect, except for options that need a

@@ -179,25 +179,41 @@ func init() {
 func native(name, params string, run func(r *Executor, a Arguments) (int32, error)) *Procedure {
 	p := &Procedure{Name: name, run: run}
 	for declaration := range strings.SplitSeq(params, ", ") {
-		if declaration == "" {
-			continue
+		if declaration, isOptional := strings.CutSuffix(declaration, " = NULL"); declaration != "" {
+			c := column(declaration)
+			p.Params = append(p.Params, Param{c.Name, c.Type, isOptional})
 		}
-		declaration, isOptional := strings.CutSuffix(declaration, " = NULL")
-		of, typ, _ := strings.Cut(declaration, " ")
-		typ, size, _ := strings.Cut(strings.TrimSuffix(typ, ")"), "(")
-		var length []int
-		if n, err := strconv.Atoi(size); err == nil {
-			length = []int{n}
-		} else if size == "max" {
-			length = []int{types.Max}
-		}
-		t, err := types.Named(typ, length...)
-		if err != nil { // cannot fail: the declarations are constants
-			panic(err)
-		}
-		p.Params = append(p.Params, Param{of, t, isOptional})
 	}
 	return p
+}
+
+// columns reads the declarations of the columns of a result set: "name type" or "name type NULL",
+// separated by commas.
+func columns(declarations string) (list []types.Column) {
+	for declaration := range strings.SplitSeq(declarations, ",") {
+		declaration, nullable := strings.CutSuffix(strings.TrimSpace(declaration), " NULL")
+		c := column(declaration)
+		c.Nullable = nullable
+		list = append(list, c)
+	}
+	return list
+}
+
+// column reads "name type".
+func column(declaration string) types.Column {
+	name, typ, _ := strings.Cut(declaration, " ")
+	typ, size, _ := strings.Cut(strings.TrimSuffix(typ, ")"), "(")
+	var length []int
+	if n, err := strconv.Atoi(size); err == nil {
+		length = []int{n}
+	} else if size == "max" {
+		length = []int{types.Max}
+	}
+	t, err := types.Named(typ, length...)
+	if err != nil { // cannot fail: the declarations are constants
+		panic(err)
+	}
+	return types.Column{Name: name, Type: t}
 }
 
 // Key returns the parameter's key in arguments.
@@ -278,7 +294,7 @@ func (r *Executor) helpText(a Arguments) (int32, error) {
 			rows = append(rows, []types.Value{piece})
 		}
 	}
-	return r.sendAll([]types.Column{{Name: "Text", Type: types.NVarCharOf(255), Nullable: true}}, rows)
+	return r.sendAll(columns("Text nvarchar(255) NULL"), rows)
 }
 
 // recompile executes sp_recompile. It has no effect, because plans detect changes of definitions.
