@@ -30,8 +30,6 @@ func ddl(w *printer.Writer, s syntax.Stmt) {
 		w.TextIf(s.IfExists, " IF EXISTS")
 		w.TextIf(len(s.Names) > 0, " ")
 		printer.Nodes(w, s.Names)
-		w.TextIf(s.OnDatabase, " ON DATABASE")
-		w.TextIf(s.OnServer, " ON ALL SERVER")
 	case *syntax.CreateFunctionStmt:
 		function(w, s)
 	case *syntax.CreateViewStmt:
@@ -42,20 +40,11 @@ func ddl(w *printer.Writer, s syntax.Stmt) {
 		sequence(w, s)
 	case *syntax.CreateSynonymStmt:
 		w.Put("CREATE SYNONYM ", s.Name, " FOR ", s.Target)
-	case *syntax.CreateStatisticsStmt:
-		w.Put("CREATE STATISTICS ", s.Name, " ON ", s.Table)
-		idents(w, s.Columns)
-		where(w, s.Where, nil)
-		printer.Listed(w, " WITH ", s.Options)
-	case *syntax.UpdateStatisticsStmt:
-		w.Put("UPDATE STATISTICS ", s.Table)
-		idents(w, s.Names)
-		printer.Listed(w, " WITH ", s.Options)
 	case *syntax.TriggerStmt:
 		w.Text(printer.Either(s.Enable, "ENABLE TRIGGER ", "DISABLE TRIGGER "))
 		w.TextIf(len(s.Names) == 0, "ALL")
 		printer.Nodes(w, s.Names)
-		triggerPlace(w, s.Table, s.OnDatabase, s.OnServer)
+		w.Put(" ON ", s.Table)
 	default:
 		database(w, s)
 	}
@@ -117,9 +106,6 @@ func database(w *printer.Writer, s syntax.Stmt) {
 		w.TextIf(s.Containment != "", " CONTAINMENT = ", s.Containment)
 		w.TextIf(s.Files, " ON ()")
 		w.TextIf(s.Collation != "", " COLLATE ", s.Collation)
-		printer.Opt(w, " AS COPY OF ", s.CopyOf)
-		named(w, " AS SNAPSHOT OF ", s.Snapshot)
-		w.TextIf(s.ForAttach, " FOR ATTACH")
 		printer.Listed(w, " WITH ", s.Options)
 	case *syntax.AlterDatabaseStmt:
 		alterDatabase(w, s)
@@ -147,9 +133,7 @@ func alterDatabase(w *printer.Writer, s *syntax.AlterDatabaseStmt) {
 		}
 	}
 	named(w, " MODIFY NAME = ", s.NewName)
-	w.TextIf(s.Collation != "", " COLLATE ", s.Collation)
 	printer.Listed(w, " MODIFY (", s.Modify, ")")
-	w.TextIf(s.Files != "", " ", s.Files, " ()")
 }
 
 // tableDef writes a table definition in parentheses.
@@ -247,7 +231,6 @@ func createIndex(w *printer.Writer, s *syntax.CreateIndexStmt) {
 	w.Text("CREATE ")
 	w.TextIf(s.Def.Unique, "UNIQUE ")
 	clustering(w, "", s.Def.Clustering, " ")
-	w.TextIf(s.Def.Columnstore, "COLUMNSTORE ")
 	w.Put("INDEX ", s.Def.Name, " ON ", s.Table)
 	indexTail(w, s.Def)
 }
@@ -257,7 +240,6 @@ func inlineIndex(w *printer.Writer, d *syntax.IndexDef) {
 	w.Put("INDEX ", d.Name)
 	w.TextIf(d.Unique, " UNIQUE")
 	clustering(w, " ", d.Clustering, "")
-	w.TextIf(d.Columnstore, " COLUMNSTORE")
 	indexTail(w, d)
 }
 
@@ -317,11 +299,6 @@ func alterAction(w *printer.Writer, a syntax.AlterTableAction) {
 		w.Text("REBUILD")
 		printer.Opt(w, " PARTITION = ", a.Partition)
 		printer.Listed(w, " WITH (", a.Options, ")")
-	case *syntax.AlterSwitch:
-		w.Text("SWITCH")
-		printer.Opt(w, " PARTITION ", a.Partition)
-		w.Put(" TO ", a.To)
-		printer.Opt(w, " PARTITION ", a.ToPartition)
 	}
 }
 
@@ -367,7 +344,6 @@ func moduleOptions(w *printer.Writer, o syntax.ModuleOptions) {
 	add(o.SchemaBinding, "SCHEMABINDING")
 	add(o.Recompile, "RECOMPILE")
 	add(o.ViewMetadata, "VIEW_METADATA")
-	add(o.NativeCompiled, "NATIVE_COMPILATION")
 	add(o.ReturnsNull, "RETURNS NULL ON NULL INPUT")
 	add(o.CalledOnNull, "CALLED ON NULL INPUT")
 	add(o.Inline != "", "INLINE = "+o.Inline)
@@ -387,7 +363,6 @@ func moduleOptions(w *printer.Writer, o syntax.ModuleOptions) {
 func param(w *printer.Writer, a *syntax.Param) {
 	w.Text(a.Name, " ")
 	w.Put(a.Type)
-	w.TextIf(a.Varying, " VARYING")
 	null(w, a.Null)
 	printer.Opt(w, " = ", a.Default)
 	w.TextIf(a.Output, " OUTPUT")
@@ -397,11 +372,9 @@ func param(w *printer.Writer, a *syntax.Param) {
 // procedure writes a procedure.
 func procedure(w *printer.Writer, s *syntax.CreateProcedureStmt) {
 	w.Put(s.Verb.String(), " PROCEDURE ", s.Name)
-	w.TextIf(s.Number != 0, ";", strconv.Itoa(s.Number))
 	w.TextIf(len(s.Params) > 0, " ")
 	printer.Nodes(w, s.Params)
 	moduleOptions(w, s.Options)
-	w.TextIf(s.ForReplication, " FOR REPLICATION")
 	w.Text(" AS")
 	stmts(w, s.Body)
 }
@@ -433,20 +406,11 @@ func function(w *printer.Writer, s *syntax.CreateFunctionStmt) {
 
 // createTrigger writes a trigger.
 func createTrigger(w *printer.Writer, s *syntax.CreateTriggerStmt) {
-	w.Put(s.Verb.String(), " TRIGGER ", s.Name)
-	triggerPlace(w, s.Table, s.OnDatabase, s.OnServer)
+	w.Put(s.Verb.String(), " TRIGGER ", s.Name, " ON ", s.Table)
 	moduleOptions(w, s.Options)
 	w.Text(printer.Either(s.InsteadOf, " INSTEAD OF ", " AFTER "))
 	words(w, s.Events)
 	w.TextIf(s.NotForReplication, " NOT FOR REPLICATION")
 	w.Text(" AS")
 	stmts(w, s.Body)
-}
-
-// triggerPlace writes ON and the place of a trigger.
-func triggerPlace(w *printer.Writer, on *syntax.ObjectName, database, server bool) {
-	w.Text(" ON ")
-	w.TextIf(database, "DATABASE")
-	w.TextIf(server, "ALL SERVER")
-	w.Put(on)
 }

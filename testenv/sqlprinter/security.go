@@ -1,8 +1,6 @@
 package sqlprinter
 
 import (
-	"strings"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
@@ -33,14 +31,9 @@ func security(w *printer.Writer, s syntax.Stmt) {
 			}
 		}
 	case *syntax.CredentialStmt:
-		w.Text(s.Verb.String(), " ")
-		w.TextIf(s.Scoped, "DATABASE SCOPED ")
-		w.Put("CREDENTIAL ", s.Name)
+		w.Put(s.Verb.String(), " DATABASE SCOPED CREDENTIAL ", s.Name)
 		printer.Opt(w, " WITH IDENTITY = ", s.Identity)
 		printer.Opt(w, ", SECRET = ", s.Secret)
-		named(w, " FOR CRYPTOGRAPHIC PROVIDER ", s.Provider)
-	case *syntax.MasterKeyStmt:
-		masterKey(w, s)
 	case *syntax.PermissionStmt:
 		permissions(w, s)
 	case *syntax.AlterAuthorizationStmt:
@@ -69,10 +62,8 @@ func admin(w *printer.Writer, s syntax.Stmt) {
 		}
 		printer.Opt(w, " = ", s.Name)
 		w.TextIf(s.NoRevert, " WITH NO REVERT")
-		w.TextIf(s.Cookie != "", " WITH COOKIE INTO ", s.Cookie)
 	case *syntax.RevertStmt:
 		w.Text("REVERT")
-		printer.Opt(w, " WITH COOKIE = ", s.Cookie)
 	case *syntax.DBCCStmt:
 		w.Text("DBCC ", s.Command)
 		if s.Args != nil {
@@ -87,9 +78,6 @@ func admin(w *printer.Writer, s syntax.Stmt) {
 			w.Text(")")
 		}
 		printer.Listed(w, " WITH ", s.Options)
-	case *syntax.CheckpointStmt:
-		w.Text("CHECKPOINT")
-		printer.Opt(w, " ", s.Duration)
 	case *syntax.ReconfigureStmt:
 		w.Text("RECONFIGURE")
 		w.TextIf(s.Override, " WITH OVERRIDE")
@@ -112,15 +100,11 @@ func login(w *printer.Writer, s *syntax.LoginStmt) {
 	w.Put(s.Verb.String(), " LOGIN ", s.Name)
 	w.TextIf(s.Enable, " ENABLE")
 	w.TextIf(s.Disable, " DISABLE")
-	named(w, " ADD CREDENTIAL ", s.AddCredential)
-	named(w, " DROP CREDENTIAL ", s.DropCredential)
-	w.TextIf(s.From != "", " FROM ", s.From)
-	named(w, " ", s.FromName)
+	w.TextIf(s.Windows, " FROM WINDOWS")
 	var items []func()
 	if s.Password != nil {
 		items = append(items, func() {
 			printer.Opt(w, "PASSWORD = ", s.Password)
-			w.TextIf(s.Hashed, " HASHED")
 			w.TextIf(s.MustChange, " MUST_CHANGE")
 			w.TextIf(s.Unlock, " UNLOCK")
 			printer.Opt(w, " OLD_PASSWORD = ", s.OldPassword)
@@ -144,8 +128,6 @@ func user(w *printer.Writer, s *syntax.UserStmt) {
 	if s.Verb == syntax.Create {
 		named(w, " FOR LOGIN ", s.Login)
 	}
-	w.TextIf(s.From != "", " FROM ", s.From)
-	named(w, " ", s.FromName)
 	var items []func()
 	if s.Password != nil {
 		items = append(items, func() {
@@ -157,30 +139,6 @@ func user(w *printer.Writer, s *syntax.UserStmt) {
 		items = append(items, func() { named(w, "LOGIN = ", s.Login) })
 	}
 	withItems(w, addOptions(w, items, s.Options))
-}
-
-// masterKey writes statements about the master key.
-func masterKey(w *printer.Writer, s *syntax.MasterKeyStmt) {
-	w.Text(s.Action, " MASTER KEY")
-	w.TextIf(s.Detail != "", " ", s.Detail)
-	if s.Password == nil {
-		return
-	}
-	switch {
-	case s.Action == "OPEN":
-		w.Text(" DECRYPTION BY PASSWORD")
-	case strings.HasSuffix(s.Detail, "REGENERATE"):
-		w.Text(" WITH ENCRYPTION BY PASSWORD")
-	case s.Action == "CREATE":
-		w.Text(" ENCRYPTION BY PASSWORD")
-	}
-	printer.Opt(w, " = ", s.Password)
-}
-
-// permission writes a permission.
-func permission(w *printer.Writer, p *syntax.Permission) {
-	w.Text(p.Name)
-	idents(w, p.Columns)
 }
 
 // securable writes the securable of a permission.
@@ -197,18 +155,13 @@ func securable(w *printer.Writer, class string, name *syntax.ObjectName) {
 func permissions(w *printer.Writer, s *syntax.PermissionStmt) {
 	w.Text(s.Action, " ")
 	w.TextIf(s.GrantOptionFor, "GRANT OPTION FOR ")
-	printer.Nodes(w, s.Permissions)
+	words(w, s.Permissions)
 	if s.On != nil {
 		w.Text(" ON ")
 		securable(w, s.Class, s.On)
-		idents(w, s.Columns)
 	}
 	w.Text(printer.Either(s.Action == "REVOKE", " FROM ", " TO "))
 	printer.Each(w, s.To, func(id syntax.Ident) { principal(w, id) })
 	w.TextIf(s.WithGrantOption, " WITH GRANT OPTION")
 	w.TextIf(s.Cascade, " CASCADE")
-	if s.As.Name != "" {
-		w.Text(" AS ")
-		principal(w, s.As)
-	}
 }

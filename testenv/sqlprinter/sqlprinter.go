@@ -131,7 +131,5 @@ func part(w *printer.Writer, n syntax.Node) {
 		execArg(w, n)
 	case *syntax.ResultSets:
 		resultSets(w, n)
-	case *syntax.Permission:
-		permission(w, n)
 	}
 }

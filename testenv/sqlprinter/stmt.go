@@ -1,8 +1,6 @@
 package sqlprinter
 
 import (
-	"strconv"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
@@ -133,6 +131,8 @@ func simple(w *printer.Writer, s syntax.Stmt) {
 		w.Put("USE ", s.Database)
 	case *syntax.UnsupportedStmt:
 		w.Text(s.Text)
+	case *syntax.NoEffectStmt:
+		w.Text(s.Text)
 	default:
 		control(w, s)
 	}
@@ -170,9 +170,7 @@ func control(w *printer.Writer, s syntax.Stmt) {
 	case *syntax.SetIdentityInsertStmt:
 		w.Put("SET IDENTITY_INSERT ", s.Table, onOff[s.On])
 	case *syntax.BeginTranStmt:
-		w.Text("BEGIN ")
-		w.TextIf(s.Distributed, "DISTRIBUTED ")
-		w.Text("TRANSACTION")
+		w.Text("BEGIN TRANSACTION")
 		printer.Opt(w, " ", s.Name)
 		w.TextIf(s.HasMark, " WITH MARK")
 		printer.Opt(w, " ", s.Mark)
@@ -284,18 +282,12 @@ func exec(w *printer.Writer, s *syntax.ExecStmt) {
 	w.TextIf(!s.Implicit, "EXECUTE ")
 	w.TextIf(s.ReturnVar != "", s.ReturnVar, " = ")
 	if s.Text != nil {
-		w.Put("(", s.Text)
-		for _, a := range s.TextArgs {
-			w.Put(", ", a)
-		}
-		w.Text(")")
+		w.Put("(", s.Text, ")")
 		if s.As != "" {
 			w.Text(printer.Either(s.AsLogin, " AS LOGIN = ", " AS USER = "), printer.QuoteString(s.As))
 		}
-		named(w, " AT ", s.At)
 	} else {
 		w.Put(s.ModuleVar, s.Module)
-		w.TextIf(s.Number != 0, ";", strconv.Itoa(s.Number))
 		printer.Listed(w, " ", s.Args)
 	}
 	sep := " WITH "

@@ -63,6 +63,6 @@ func TestSchemaHasNoParameters(t *testing.T) {
 	require.Equal(t, "(c2 > 5)", sql)
 	for _, lower := range []func(*tree.Node) (string, error){lower.Check, lower.Schema} {
 		_, err = lower(compare(tree.ColumnNode(src, 1), variable("@n")))
-		require.ErrorContains(t, err, "variables and session functions in a schema")
+		require.ErrorContains(t, err, "a variable or a function of the session in a schema")
 	}
 }

@@ -376,9 +376,6 @@ func (b *builder) index(def *syntax.IndexDef, column string) error {
 
 // newIndex returns the definition of an index.
 func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index, error) {
-	if def.Columnstore {
-		return nil, mserr.NotSupported("a columnstore index")
-	}
 	if err := b.work(1 + len(def.Include)); err != nil {
 		return nil, err
 	}

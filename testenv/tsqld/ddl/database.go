@@ -29,12 +29,6 @@ func (r databases) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	switch {
 	case s.Tran.Open():
 		return mserr.DatabaseNotInTransaction("CREATE DATABASE")
-	case st.CopyOf != nil:
-		return mserr.NotSupported("CREATE DATABASE AS COPY OF")
-	case st.ForAttach:
-		return mserr.NotSupported("CREATE DATABASE FOR ATTACH")
-	case st.Snapshot.Name != "":
-		return mserr.NotSupported("database snapshots")
 	case !s.ServerRole("dbcreator"):
 		return mserr.DatabasePermission("CREATE DATABASE", s.Database())
 	}
@@ -131,10 +125,6 @@ func (r databases) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 		return mserr.DatabaseNotInTransaction("ALTER DATABASE")
 	}
 	switch {
-	case st.Files != "":
-		return mserr.NotSupported("ALTER DATABASE %s", st.Files)
-	case st.Collation != "":
-		return mserr.NotSupported("ALTER DATABASE COLLATE")
 	case st.NewName.Name != "" && d.ID <= catalog.DatabaseMSDB:
 		return alterFailed(mserr.OptionNotSettable("MODIFY NAME", d.Name))
 	case st.NewName.Name != "":

@@ -24,10 +24,7 @@ var dropKinds = map[string][]catalog.Kind{
 
 // drop executes DROP.
 func (r *Executor) drop(st *syntax.DropStmt) error {
-	switch st.Kind {
-	case "MASTER KEY":
-		return nil
-	case "STATISTICS":
+	if st.Kind == "STATISTICS" {
 		return nil
 	}
 	for _, n := range st.Names {
@@ -222,9 +219,6 @@ func typeUser(d *catalog.Database, userType int) string {
 
 // dropTrigger drops a DML trigger.
 func (r *Executor) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
-	if st.OnDatabase || st.OnServer {
-		return mserr.NotSupported("DDL triggers")
-	}
 	d, err := r.s.Place(n)
 	if err != nil {
 		return err

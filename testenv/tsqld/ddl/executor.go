@@ -114,16 +114,12 @@ func (r *Executor) Execute(st syntax.Stmt) error {
 		return security{r}.role(st)
 	case *syntax.CredentialStmt:
 		return security{r}.credential(st)
-	case *syntax.MasterKeyStmt:
-		return nil // secrets are not stored, so there is nothing to encrypt
 	case *syntax.PermissionStmt:
 		return security{r}.permission(st)
 	case *syntax.AlterAuthorizationStmt:
 		return security{r}.alterAuthorization(st)
 	case *syntax.DBCCStmt:
 		return r.dbcc(st)
-	case *syntax.CreateStatisticsStmt, *syntax.UpdateStatisticsStmt:
-		return nil // SQLite plans without statistics
 	}
 	return mserr.NotSupported("%s", module.StatementName(st))
 }

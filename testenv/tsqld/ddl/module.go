@@ -19,9 +19,6 @@ type modules struct{ *Executor }
 
 // module returns the properties that all kinds of modules share.
 func (r modules) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
-	if o.NativeCompiled {
-		return nil, mserr.NotSupported("NATIVE_COMPILATION")
-	}
 	s := r.s
 	m := &catalog.Module{
 		Text: module.Text(r.place.Text, st, verb), AnsiNulls: s.Options.AnsiNulls, QuotedIdentifier: s.Options.QuotedIdentifier,
@@ -55,9 +52,6 @@ func (r modules) params(statement string, list []*syntax.Param) ([]catalog.Param
 	var out []catalog.Param
 	known := make(map[string]bool, len(list)) // folded names
 	for i, p := range list {
-		if p.Varying || catalog.EqualNames(p.Type.Name.Last(), "cursor") {
-			return nil, mserr.NotSupported("cursor parameters")
-		}
 		t, alias, table, err := r.host.Compiler().Type(p.Type)
 		if errors.Is(err, mserr.UnknownSystemType("")) {
 			err = mserr.UnknownType(i+1, p.Type.Name.String()).WithState(3)
@@ -137,12 +131,6 @@ func (r modules) putModule(
 
 // createProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE.
 func (r modules) createProcedure(st *syntax.CreateProcedureStmt) error {
-	if st.Number > 1 {
-		return mserr.NotSupported("numbered procedures")
-	}
-	if st.ForReplication {
-		return mserr.NotSupported("FOR REPLICATION")
-	}
 	if _, err := module.Check(nil, st.Params, "", true, st.Body); err != nil {
 		return withModuleName(err, st.Name)
 	}

@@ -40,11 +40,8 @@ var (
 // permission executes GRANT, DENY and REVOKE.
 func (r security) permission(st *syntax.PermissionStmt) error {
 	s := r.s
-	if st.As.Name != "" {
-		return mserr.NotSupported("%s ... AS", st.Action)
-	}
-	if st.On == nil && slices.ContainsFunc(st.Permissions, func(p *syntax.Permission) bool {
-		return slices.Contains(serverPermissions, p.Name) || slices.Contains(otherServerPermissions, p.Name)
+	if st.On == nil && slices.ContainsFunc(st.Permissions, func(name string) bool {
+		return slices.Contains(serverPermissions, name) || slices.Contains(otherServerPermissions, name)
 	}) {
 		return r.serverPermission(st)
 	}
@@ -148,15 +145,14 @@ func (r security) serverPermission(st *syntax.PermissionStmt) error {
 	if s.DatabaseID != catalog.DatabaseMaster {
 		return mserr.Of(4621)
 	}
-	var names []string
-	for _, p := range st.Permissions {
-		if slices.Contains(otherServerPermissions, p.Name) {
-			return mserr.NotSupported("%s of %s", st.Action, p.Name)
+	names := st.Permissions
+	for _, name := range names {
+		if slices.Contains(otherServerPermissions, name) {
+			return mserr.NotSupported("%s of %s", st.Action, name)
 		}
-		if !slices.Contains(serverPermissions, p.Name) {
-			return mserr.Syntax(p.Name)
+		if !slices.Contains(serverPermissions, name) {
+			return mserr.Syntax(name)
 		}
-		names = append(names, p.Name)
 	}
 	if st.Action == "DENY" {
 		return mserr.NotSupported("DENY of permissions on the server")
@@ -246,21 +242,15 @@ func permissionNames(st *syntax.PermissionStmt, on catalog.Securable, kind catal
 	var list []string
 	known := map[string]bool{}
 	for _, perm := range st.Permissions {
-		names := []string{perm.Name}
-		if perm.Name == "ALL" || perm.Name == "ALL PRIVILEGES" {
+		names := []string{perm}
+		if perm == "ALL" {
 			if names = allOn[kind]; on.Class == catalog.ClassDatabase {
 				names = allOnDatabase
 			}
 		}
 		for _, name := range names {
-			if name == "EXEC" {
-				name = "EXECUTE"
-			}
 			if !permissionExists(name, on.Class) {
-				return nil, mserr.Syntax(perm.Name)
-			}
-			if len(perm.Columns) > 0 || len(st.Columns) > 0 {
-				return nil, mserr.NotSupported("permissions on columns")
+				return nil, mserr.Syntax(perm)
 			}
 			if known[name] {
 				continue

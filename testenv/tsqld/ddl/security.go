@@ -58,14 +58,6 @@ func (r security) secret(e syntax.Expr) (string, error) {
 // login executes CREATE and ALTER LOGIN.
 func (r security) login(st *syntax.LoginStmt) error {
 	s := r.s
-	switch {
-	case st.From != "" && st.From != "WINDOWS":
-		return mserr.NotSupported("logins FROM %s", st.From)
-	case st.Hashed:
-		return mserr.NotSupported("PASSWORD ... HASHED")
-	case st.AddCredential.Name != "" || st.DropCredential.Name != "":
-		return mserr.NotSupported("credentials of logins")
-	}
 	own := st.Verb == syntax.Alter && s.IsOwnLogin(st.Name.Name) && st.OldPassword != nil
 	if !own && !s.ServerRole("securityadmin") {
 		if st.Verb == syntax.Alter {
@@ -117,7 +109,7 @@ func (r security) login(st *syntax.LoginStmt) error {
 
 // newLogin returns the login of a CREATE LOGIN without its password and options.
 func (r security) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
-	if st.From == "WINDOWS" {
+	if st.Windows {
 		return newWindowsLogin(st)
 	}
 	if st.Password == nil {
@@ -203,9 +195,6 @@ func (r security) dropLogin(st *syntax.DropStmt, name string) error {
 // user executes CREATE and ALTER USER.
 func (r security) user(st *syntax.UserStmt) error {
 	s := r.s
-	if st.From != "" {
-		return mserr.NotSupported("users FROM %s", st.From)
-	}
 	d := s.DatabaseByID(s.DatabaseID)
 	if !s.MayDatabase("ALTER ANY USER") {
 		if st.Verb == syntax.Alter {
@@ -392,9 +381,6 @@ func (r security) member(d *catalog.Database, role *catalog.Principal, name stri
 func (r security) serverRole(st *syntax.RoleStmt) error {
 	s := r.s
 	name := catalog.Fold(st.Name.Name)
-	if st.Verb == syntax.Create || st.NewName.Name != "" {
-		return mserr.NotSupported("user-defined server roles")
-	}
 	if !slices.Contains(session.ServerRoles, name) || !s.Sysadmin() {
 		return mserr.CannotFind("alter", "server role", st.Name.Name)
 	}
@@ -436,9 +422,6 @@ func (r security) memberProc(name, member string, add bool) (int32, error) {
 // credential executes CREATE and ALTER DATABASE SCOPED CREDENTIAL. The secret is not stored.
 func (r security) credential(st *syntax.CredentialStmt) error {
 	s := r.s
-	if !st.Scoped {
-		return mserr.NotSupported("server credentials")
-	}
 	d := s.DatabaseByID(s.DatabaseID)
 	if !s.MayDatabase("CONTROL") {
 		return mserr.ActionPermission()
@@ -533,19 +516,17 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 			e.PutPrincipal(c)
 			return nil
 		})
-	case "", "OBJECT":
-		o, d, err := r.object(st.Name)
-		if err != nil {
-			return err
-		}
-		if o == nil {
-			return mserr.CannotFind("find", "object", name)
-		}
-		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-			return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.OwnerID = owner })
-		})
 	}
-	return mserr.NotSupported("ALTER AUTHORIZATION ON %s", st.Class)
+	o, d, err := r.object(st.Name)
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return mserr.CannotFind("find", "object", name)
+	}
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.OwnerID = owner })
+	})
 }
 
 // newWindowsLogin returns the login of a CREATE LOGIN ... FROM WINDOWS without its options.

@@ -170,8 +170,6 @@ func (r tables) alterAction(
 		return nil, setTableOptions(b.t, a.Options)
 	case *syntax.AlterRebuild:
 		return nil, b.rebuildTable(a)
-	case *syntax.AlterSwitch:
-		return nil, mserr.NotSupported("ALTER TABLE SWITCH")
 	}
 	return nil, mserr.NotSupported("this ALTER TABLE")
 }

@@ -15,7 +15,7 @@ import (
 func (r modules) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Module, params []catalog.Param) error {
 	name := st.Name.Last()
 	if strings.HasPrefix(name, "##") {
-		return mserr.NotSupported("global temporary procedures")
+		return mserr.NotSupported("a global temporary procedure")
 	}
 	s := r.s
 	old := s.TempProcedures[catalog.Fold(name)]

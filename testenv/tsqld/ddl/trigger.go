@@ -13,9 +13,6 @@ import (
 
 // createTrigger executes CREATE, ALTER and CREATE OR ALTER TRIGGER for DML triggers.
 func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
-	if st.Table == nil {
-		return mserr.NotSupported("DDL triggers")
-	}
 	o, d, err := r.object(st.Table)
 	if err != nil {
 		return err
@@ -158,9 +155,6 @@ func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool, m
 
 // switchTrigger executes the statements ENABLE TRIGGER and DISABLE TRIGGER.
 func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
-	if st.Table == nil {
-		return mserr.NotSupported("DDL triggers")
-	}
 	var names []syntax.Ident
 	for _, n := range st.Names {
 		names = append(names, syntax.Ident{Name: n.Last()})

@@ -99,11 +99,11 @@ var serverStatements = map[string]int{
 }
 
 // otherStatements are the statements that need no permission on the server: they concern an object,
-// a user or the data of a database, or the session itself. UnsupportedStmt has no effect.
+// a user or the data of a database, or the session itself. UnsupportedStmt and NoEffectStmt have no effect.
 const otherStatements = `CreateTableStmt AlterTableStmt CreateIndexStmt AlterIndexStmt DropIndexStmt
-	CreateProcedureStmt CreateFunctionStmt CreateViewStmt CreateTypeStmt SequenceStmt CreateSynonymStmt
-	CreateSchemaStmt AlterSchemaStmt CreateStatisticsStmt UpdateStatisticsStmt InsertStmt UpdateStmt DeleteStmt
-	MergeStmt TruncateStmt InsertBulkStmt RevertStmt UserStmt MasterKeyStmt CheckpointStmt DeclareStmt
+	CreateProcedureStmt CreateFunctionStmt CreateViewStmt CreateTriggerStmt TriggerStmt CreateTypeStmt SequenceStmt CreateSynonymStmt
+	CreateSchemaStmt AlterSchemaStmt NoEffectStmt InsertStmt UpdateStmt DeleteStmt
+	MergeStmt TruncateStmt InsertBulkStmt RevertStmt UserStmt CredentialStmt DeclareStmt
 	DeclareCursorStmt OpenStmt CloseStmt DeallocateStmt FetchStmt SetVarStmt SetOptionStmt SetStatisticsStmt
 	SetValueStmt SetIsolationStmt SetIdentityInsertStmt IfStmt WhileStmt BreakStmt
 	ContinueStmt BlockStmt GotoStmt LabelStmt ReturnStmt

@@ -124,12 +124,6 @@ func (r calls) execStmt(st *syntax.ExecStmt) error {
 
 // execute executes the module or text of EXECUTE.
 func (r calls) execute(st *syntax.ExecStmt) error {
-	if st.At.Name != "" {
-		return mserr.NotSupported("EXECUTE AT")
-	}
-	if st.Number > 1 {
-		return mserr.NotSupported("numbered procedures")
-	}
 	if rs := st.ResultSets; rs != nil && rs.Kind != "UNDEFINED" {
 		return r.withResultSets(rs, func() error { return r.executeModule(st) })
 	}
@@ -197,7 +191,7 @@ func (r calls) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 				return nil, failure.Compile(mserr.UndeclaredOperand(e.Name))
 			}
 			if v.isCur {
-				return nil, mserr.NotSupported("cursor parameters")
+				return nil, mserr.NotSupported("a cursor parameter")
 			}
 			arg.typ, arg.val = v.typ, v.val
 			if a.Output {
@@ -617,9 +611,6 @@ func (r calls) execText(st *syntax.ExecStmt) error {
 		}
 		r.s.ImpersonateModule(id, r.f.level)
 		defer r.s.PopImpersonation()
-	}
-	if len(st.TextArgs) > 0 {
-		return mserr.NotSupported("EXECUTE of a text with arguments")
 	}
 	status, err := r.dynamic(text, "", nil)
 	if err != nil || status.broken || text == "" {

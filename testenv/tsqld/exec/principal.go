@@ -51,9 +51,6 @@ func (r identities) permit(uses []plan.Use) error {
 // executeAs executes the statement EXECUTE AS. REVERT or the end of the activation reverts it.
 func (r identities) executeAs(st *syntax.ExecuteAsStmt) error {
 	s := r.s
-	if st.Cookie != "" {
-		return mserr.NotSupported("EXECUTE AS WITH COOKIE")
-	}
 	level := r.impersonationLevel()
 	if st.Caller {
 		s.Impersonate(s.Login, level, st.NoRevert)
@@ -75,10 +72,6 @@ func (r identities) executeAs(st *syntax.ExecuteAsStmt) error {
 // revert executes REVERT. Like in SQL Server it has no effect without an EXECUTE AS in the same
 // activation.
 func (r identities) revert(st *syntax.RevertStmt) error {
-	s := r.s
-	if st.Cookie != nil {
-		return mserr.NotSupported("REVERT WITH COOKIE")
-	}
-	s.Revert(r.impersonationLevel())
+	r.s.Revert(r.impersonationLevel())
 	return nil
 }

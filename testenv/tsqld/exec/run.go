@@ -312,8 +312,8 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 		return identities{r}.revert(st)
 	case *syntax.KillStmt:
 		return r.kill(st)
-	case *syntax.CheckpointStmt:
-		return nil // there are no delayed writes
+	case *syntax.NoEffectStmt:
+		return nil
 	case *syntax.ReconfigureStmt:
 		return systemCalls{r}.systemExecutor().Reconfigure()
 	case *syntax.UnsupportedStmt:

@@ -48,6 +48,10 @@ func TestServerPermissions(t *testing.T) {
 	check(0, 0, 6102)
 	must(t, sa, "GRANT ALTER ANY CONNECTION TO ann;")
 	check(0, 0, 0)
+	require.Contains(t, batchOutput(t, sa, `SELECT p.name, s.type, s.permission_name, s.state_desc FROM sys.server_permissions AS s
+		JOIN sys.server_principals AS p ON p.principal_id = s.grantee_principal_id WHERE p.name IN ('ann', 'public') ORDER BY 1, 2`),
+		"ann | ALCO | ALTER ANY CONNECTION | GRANT\nann | COSQ | CONNECT SQL | GRANT\nann | VWSS | VIEW SERVER STATE | GRANT\n"+
+			"public | VWDB | VIEW ANY DATABASE | GRANT\n")
 	must(t, sa, "REVOKE VIEW SERVER STATE, ALTER ANY CONNECTION FROM ann;")
 	check(50000, 300, 6102)
 	for _, s := range []*Session{sa, ann, victim} {

@@ -126,9 +126,6 @@ func truncateName(s string) string {
 
 // beginTran executes BEGIN TRANSACTION.
 func (r transactions) beginTran(st *syntax.BeginTranStmt) error {
-	if st.Distributed {
-		return mserr.NotSupported("BEGIN DISTRIBUTED TRANSACTION")
-	}
 	name, err := r.tranName(st.Name)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package mserr
 import (
 	_ "embed"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 )
@@ -40,6 +41,19 @@ var definitions = sync.OnceValue(func() map[int32]definition {
 func Of(number int32, args ...any) *Error {
 	d := definitions()[number]
 	return New(number, d.class, d.text, args...).WithState(d.state)
+}
+
+// of makes the constructor of the message with a number. The parameters of F, a function that
+// returns *[Error], are the values of the message's placeholders.
+func of[F any](number int32) F {
+	constructor := reflect.MakeFunc(reflect.TypeFor[F](), func(in []reflect.Value) []reflect.Value {
+		args := make([]any, len(in))
+		for i, v := range in {
+			args[i] = v.Interface()
+		}
+		return []reflect.Value{reflect.ValueOf(Of(number, args...))}
+	})
+	return constructor.Interface().(F)
 }
 
 // Definition finds a message of SQL Server by its number, for RAISERROR.

@@ -78,85 +78,47 @@ var (
 	XQuerySQLType            = XQueryProblem{9344, "The SQL type '%s' is not supported with sql:column() and sql:variable()."}
 )
 
-// XQueryEmpty is error 6306.
-func XQueryEmpty() *Error { return Of(6306) }
-
-// XQueryNoChange is error 6305: the text of modify is no change.
-func XQueryNoChange() *Error { return Of(6305) }
-
-// XMLLooseAttribute is error 6307.
-func XMLLooseAttribute() *Error { return Of(6307) }
-
-// XMLDuplicateAttribute is error 6308.
-func XMLDuplicateAttribute(name string) *Error { return Of(6308, name) }
-
-// XQuerySQLVariable is error 9501: sql:variable names no variable.
-func XQuerySQLVariable(name string) *Error { return Of(9501, name) }
-
-// XQuerySQLVariableName is error 9519.
-func XQuerySQLVariableName(name string) *Error { return Of(9519, name) }
-
-// XMLValueType is error 9500: value has a type that it cannot return.
-func XMLValueType(name string) *Error { return Of(9500, name) }
-
-// XMLMethodLiteral is error 8172; argument counts from 1.
-func XMLMethodLiteral(argument int, method string) *Error { return Of(8172, argument, method) }
-
-// XMLMutator is error 8137: modify where a value is expected.
-func XMLMutator(method string) *Error { return Of(8137, method) }
-
-// XMLNoMutator is error 8113: another method than modify in SET.
-func XMLNoMutator(method string) *Error { return Of(8113, method) }
-
-// XMLMutatorOfNull is error 5302: modify of NULL; target is the variable or column.
-func XMLMutatorOfNull(target string) *Error { return Of(5302, target) }
-
-// NodesColumn is error 493.
-func NodesColumn(column string) *Error { return Of(493, column) }
-
-// NodesAlias is error 318: nodes without the names of its table and column.
-func NodesAlias() *Error { return Of(318) }
-
-// UnknownMethod is error 227.
-func UnknownMethod(name string) *Error { return Of(227, name) }
-
-// NoMethods is error 258: a method of a type without methods.
-func NoMethods(typeName string) *Error { return Of(258, typeName) }
-
-// XMLAutoNeedsTable is error 6800: FOR XML AUTO without a FROM clause.
-func XMLAutoNeedsTable() *Error { return Of(6800) }
-
-// XMLUnnamed is error 6809.
-func XMLUnnamed() *Error { return Of(6809) }
-
-// XQueryReplaceNone is error 6325.
-func XQueryReplaceNone() *Error { return Of(6325) }
-
-// XQueryReplaceEmpty is error 6320.
-func XQueryReplaceEmpty() *Error { return Of(6320) }
-
-// XMLCharacter is error 6309: a character that XML does not allow.
-func XMLCharacter(node string, c rune) *Error { return Of(6309, node, c) }
-
-// XQueryTooLong is error 9502; argument counts from 1.
-func XQueryTooLong(argument int, method string, most int) *Error {
-	return Of(9502, argument, method, most)
-}
+// Errors of the methods of xml and of FOR XML.
+var (
+	XQueryEmpty = of[func() *Error](6306)
+	// XQueryNoChange: the text of modify is no change.
+	XQueryNoChange        = of[func() *Error](6305)
+	XMLLooseAttribute     = of[func() *Error](6307)
+	XMLDuplicateAttribute = of[func(name string) *Error](6308)
+	// XQuerySQLVariable: sql:variable names no variable.
+	XQuerySQLVariable     = of[func(name string) *Error](9501)
+	XQuerySQLVariableName = of[func(name string) *Error](9519)
+	// XMLValueType: value has a type that it cannot return.
+	XMLValueType = of[func(name string) *Error](9500)
+	// XMLMethodLiteral: argument counts from 1.
+	XMLMethodLiteral = of[func(argument int, method string) *Error](8172)
+	// XMLMutator: modify where a value is expected.
+	XMLMutator = of[func(method string) *Error](8137)
+	// XMLNoMutator: another method than modify in SET.
+	XMLNoMutator = of[func(method string) *Error](8113)
+	// XMLMutatorOfNull: modify of NULL; target is the variable or column.
+	XMLMutatorOfNull = of[func(target string) *Error](5302)
+	NodesColumn      = of[func(column string) *Error](493)
+	// NodesAlias: nodes without the names of its table and column.
+	NodesAlias    = of[func() *Error](318)
+	UnknownMethod = of[func(name string) *Error](227)
+	// NoMethods: a method of a type without methods.
+	NoMethods = of[func(typeName string) *Error](258)
+	// XMLAutoNeedsTable: FOR XML AUTO without a FROM clause.
+	XMLAutoNeedsTable  = of[func() *Error](6800)
+	XMLUnnamed         = of[func() *Error](6809)
+	XQueryReplaceNone  = of[func() *Error](6325)
+	XQueryReplaceEmpty = of[func() *Error](6320)
+	// XMLCharacter: a character that XML does not allow.
+	XMLCharacter = of[func(node string, c rune) *Error](6309)
+	// XQueryTooLong: argument counts from 1.
+	XQueryTooLong      = of[func(argument int, method string, most int) *Error](9502)
+	XMLAutoGroups      = of[func() *Error](6821)
+	XMLExplicitColumns = of[func() *Error](6801)
+	XMLExplicitTag     = of[func() *Error](6803)
+	XMLExplicitParent  = of[func() *Error](6804)
+	XMLBinaryAddress   = of[func(column string) *Error](6829)
+)
 
 // RemoteFunction is error 344: a method of a column with three or more parts in its name.
 func RemoteFunction(name string) *Error { return Of(344, name, name) }
-
-// XMLAutoGroups is error 6821.
-func XMLAutoGroups() *Error { return Of(6821) }
-
-// XMLExplicitColumns is error 6801.
-func XMLExplicitColumns() *Error { return Of(6801) }
-
-// XMLExplicitTag is error 6803.
-func XMLExplicitTag() *Error { return Of(6803) }
-
-// XMLExplicitParent is error 6804.
-func XMLExplicitParent() *Error { return Of(6804) }
-
-// XMLBinaryAddress is error 6829.
-func XMLBinaryAddress(column string) *Error { return Of(6829, column) }

@@ -279,7 +279,7 @@ func (in *Server) Setting(id int64) catalog.Setting {
 	if s, ok := in.settings[id]; ok {
 		return s
 	}
-	for _, c := range catalog.Configurations {
+	for _, c := range catalog.Configurations() {
 		if c.ID == id {
 			return catalog.Setting{Configured: c.Value, Running: c.Value}
 		}
@@ -322,7 +322,7 @@ func (i *Server) Configure(id, value int64) {
 func (i *Server) Reconfigure() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, c := range catalog.Configurations {
+	for _, c := range catalog.Configurations() {
 		if now, ok := i.settings[c.ID]; ok && !c.Restart {
 			i.settings[c.ID] = catalog.Setting{Configured: now.Configured, Running: now.Configured}
 		}

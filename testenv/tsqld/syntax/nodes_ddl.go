@@ -136,15 +136,14 @@ type DefaultConstraint struct {
 // IndexDef is an index inside a table definition.
 type IndexDef struct {
 	At
-	Name        Ident
-	Unique      bool
-	Clustering  Clustering
-	Columnstore bool
-	Columns     []*IndexColumn // empty when written on a column
-	Include     []Ident
-	Where       Cond // nil if none
-	Options     []*Option
-	On          Ident
+	Name       Ident
+	Unique     bool
+	Clustering Clustering
+	Columns    []*IndexColumn // empty when written on a column
+	Include    []Ident
+	Where      Cond // nil if none
+	Options    []*Option
+	On         Ident
 }
 
 // IndexColumn is a column of a key or index.
@@ -172,7 +171,7 @@ type AlterTableStmt struct {
 }
 
 // AlterTableAction is an *[AlterAdd], *[AlterDrop], *[AlterColumn], *[AlterCheck], *[AlterTrigger],
-// *[AlterSet], *[AlterRebuild] or *[AlterSwitch].
+// *[AlterSet] or *[AlterRebuild].
 type AlterTableAction interface {
 	Node
 	alterTableActionNode()
@@ -258,23 +257,12 @@ type AlterRebuild struct {
 	Options   []*Option
 }
 
-// AlterSwitch is SWITCH [PARTITION n] TO table [PARTITION n].
-type AlterSwitch struct {
-	At
-	alterTableAction
-	Partition   Expr // nil if none
-	To          *ObjectName
-	ToPartition Expr // nil if none
-}
-
 // TriggerStmt is ENABLE TRIGGER ... ON, DISABLE TRIGGER ... ON.
 type TriggerStmt struct {
 	stmt
-	Enable     bool
-	Names      []*ObjectName // empty for ALL
-	Table      *ObjectName   // nil for a DDL trigger
-	OnDatabase bool
-	OnServer   bool
+	Enable bool
+	Names  []*ObjectName // empty for ALL
+	Table  *ObjectName
 }
 
 // CreateIndexStmt is CREATE INDEX.
@@ -312,11 +300,9 @@ type DropIndexItem struct {
 // DropStmt is DROP of objects that are identified by their names alone.
 type DropStmt struct {
 	stmt
-	Kind       string // in capitals: "TABLE", "VIEW", "SERVER ROLE", "MASTER KEY", ...
-	IfExists   bool
-	Names      []*ObjectName // empty for MASTER KEY
-	OnDatabase bool          // DROP TRIGGER ... ON DATABASE
-	OnServer   bool          // DROP TRIGGER ... ON ALL SERVER
+	Kind     string // in capitals: "TABLE", "VIEW", "ROLE", ...
+	IfExists bool
+	Names    []*ObjectName
 }
 
 // Param is a parameter of a procedure or function.
@@ -325,7 +311,6 @@ type Param struct {
 	Name     string // with @
 	Type     *TypeRef
 	Null     NullSpec
-	Varying  bool // of a cursor parameter
 	Default  Expr // nil if none
 	Output   bool
 	ReadOnly bool
@@ -337,7 +322,6 @@ type ModuleOptions struct {
 	SchemaBinding    bool
 	Recompile        bool
 	ViewMetadata     bool
-	NativeCompiled   bool
 	ReturnsNull      bool   // RETURNS NULL ON NULL INPUT
 	CalledOnNull     bool   // CALLED ON NULL INPUT
 	Inline           string // INLINE = ON|OFF of a function; "" if not written
@@ -348,13 +332,11 @@ type ModuleOptions struct {
 // CreateProcedureStmt is CREATE, ALTER or CREATE OR ALTER PROCEDURE.
 type CreateProcedureStmt struct {
 	stmt
-	Verb           Verb
-	Name           *ObjectName
-	Number         int // ;n after the name; 0 if none
-	Params         []*Param
-	Options        ModuleOptions
-	ForReplication bool
-	Body           []Stmt // possibly one BlockStmt; empty for an empty body
+	Verb    Verb
+	Name    *ObjectName
+	Params  []*Param
+	Options ModuleOptions
+	Body    []Stmt // possibly one BlockStmt; empty for an empty body
 }
 
 // CreateFunctionStmt is CREATE, ALTER or CREATE OR ALTER FUNCTION in one of its three forms.
@@ -387,11 +369,9 @@ type CreateTriggerStmt struct {
 	stmt
 	Verb              Verb
 	Name              *ObjectName
-	Table             *ObjectName // nil for a DDL trigger
-	OnDatabase        bool
-	OnServer          bool
+	Table             *ObjectName
 	InsteadOf         bool     // otherwise AFTER, or FOR with the same meaning
-	Events            []string // capitals: "INSERT", "UPDATE", "DELETE", or DDL events
+	Events            []string // capitals: "INSERT", "UPDATE", "DELETE"
 	Options           ModuleOptions
 	NotForReplication bool
 	Body              []Stmt
@@ -457,9 +437,6 @@ type CreateDatabaseStmt struct {
 	Collation   string    // "" if none
 	Files       bool      // ON (...) or LOG ON (...) was written; the tree does not keep the files
 	Options     []*Option // WITH ..., and Azure's (EDITION = ...)
-	CopyOf      *ObjectName
-	ForAttach   bool
-	Snapshot    Ident // AS SNAPSHOT OF; zero if none
 }
 
 // AlterDatabaseStmt is ALTER DATABASE; exactly one of the forms is set.
@@ -470,26 +447,13 @@ type AlterDatabaseStmt struct {
 	Termination string    // WITH "ROLLBACK IMMEDIATE", "ROLLBACK AFTER", "NO_WAIT"; "" if none
 	After       int       // of ROLLBACK AFTER, in seconds
 	NewName     Ident     // MODIFY NAME =
-	Collation   string    // COLLATE
 	Modify      []*Option // Azure's MODIFY (EDITION = ...)
-	Files       string    // "ADD FILE", "ADD FILEGROUP", "MODIFY FILE", "REMOVE FILE", ...; "" if not of this form
 	Scoped      bool      // ALTER DATABASE SCOPED CONFIGURATION SET; options in Set, "CLEAR x" for CLEAR
 }
 
-// CreateStatisticsStmt is CREATE STATISTICS.
-type CreateStatisticsStmt struct {
+// NoEffectStmt is a statement that is accepted and has no effect here, such as CREATE STATISTICS,
+// OPEN MASTER KEY and CHECKPOINT.
+type NoEffectStmt struct {
 	stmt
-	Name    Ident
-	Table   *ObjectName
-	Columns []Ident
-	Where   Cond
-	Options []*Option
-}
-
-// UpdateStatisticsStmt is UPDATE STATISTICS.
-type UpdateStatisticsStmt struct {
-	stmt
-	Table   *ObjectName
-	Names   []Ident // empty for all
-	Options []*Option
+	Text string // the statement as written
 }

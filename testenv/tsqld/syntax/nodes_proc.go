@@ -233,13 +233,10 @@ type ExecStmt struct {
 	ReturnVar  string      // EXEC @rc = ...; with @; "" if none
 	Module     *ObjectName // procedure or scalar function
 	ModuleVar  string      // EXEC @name; with @
-	Number     int         // ;n after the procedure's name; 0 if none
 	Args       []*ExecArg  // in source order
 	Text       Expr        // EXEC (text); concatenations are BinaryExpr
-	TextArgs   []*ExecArg  // EXEC (text, args) AT server
 	As         string      // EXEC (text) AS USER|LOGIN = As; "" if none
 	AsLogin    bool        // AS LOGIN
-	At         Ident       // linked server; zero if none
 	Recompile  bool
 	ResultSets *ResultSets // WITH RESULT SETS; nil if not written
 	Implicit   bool        // a procedure's name without EXEC at the start of a batch
@@ -270,10 +267,9 @@ type WaitForStmt struct {
 // BeginTranStmt is BEGIN TRANSACTION.
 type BeginTranStmt struct {
 	stmt
-	Name        Expr // *Literal (bare) or *VarRef; nil if none
-	Mark        Expr // WITH MARK 'text'; nil if none
-	HasMark     bool // WITH MARK was written
-	Distributed bool
+	Name    Expr // *Literal (bare) or *VarRef; nil if none
+	Mark    Expr // WITH MARK 'text'; nil if none
+	HasMark bool // WITH MARK was written
 }
 
 // CommitStmt is COMMIT.

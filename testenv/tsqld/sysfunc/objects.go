@@ -86,22 +86,18 @@ func (e Objects) ObjectByName(database, schema, name string) (builtin.Object, bo
 		}
 		schema = "dbo"
 	}
-	if catalog.IsLocalTemp(name) {
-		if t := e.s.Temp(name); t != nil && (database == "" || catalog.EqualNames(database, "tempdb")) {
-			return builtin.Object{
-				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
-			}, database != ""
-		}
-		if p := e.s.TempProcedures[catalog.Fold(name)]; p != nil && (database == "" || catalog.EqualNames(database, "tempdb")) {
-			return builtin.Object{
-				ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P",
-			}, database != ""
-		}
-		return builtin.Object{}, false
-	}
 	d := e.s.DatabaseByName(database)
-	if d == nil {
+	switch {
+	case d == nil:
 		return builtin.Object{}, false
+	case catalog.IsLocalTemp(name):
+		object := builtin.Object{Schema: "dbo", SchemaID: catalog.SchemaDBO}
+		if t := e.s.Temp(name); t != nil {
+			object.ID, object.Name, object.Kind = t.ObjectID, t.Name, "U"
+		} else if p := e.s.TempProcedures[catalog.Fold(name)]; p != nil {
+			object.ID, object.Name, object.Kind = p.ObjectID, p.Name, "P"
+		}
+		return object, object.ID != 0 && d.ID == catalog.DatabaseTemp
 	}
 	for _, sc := range e.s.Schemas(d, e.at.DefaultSchema(), schema) {
 		if o := d.Object(sc, name); o != nil {

@@ -30,7 +30,7 @@ var noEffectOptions = map[int64]bool{
 // stops.
 func (r *Executor) configure(a Arguments) (int32, error) {
 	in := r.s.Server
-	options := slices.SortedFunc(slices.Values(catalog.Configurations), func(x, y catalog.Configuration) int {
+	options := slices.SortedFunc(slices.Values(catalog.Configurations()), func(x, y catalog.Configuration) int {
 		return cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name))
 	})
 	advanced := in.Setting(advancedOption).Running != 0
@@ -96,12 +96,7 @@ func (r *Executor) showOptions(options []catalog.Configuration) (int32, error) {
 		now := r.s.Server.Setting(c.ID)
 		rows = append(rows, []types.Value{c.Name, c.Minimum, c.Maximum, now.Configured, now.Running})
 	}
-	return r.sendAll([]types.Column{
-		{Name: "name", Type: types.NVarCharOf(35)}, {Name: "minimum", Type: types.IntType, Nullable: true},
-		{Name: "maximum", Type: types.IntType, Nullable: true},
-		{Name: "config_value", Type: types.IntType, Nullable: true},
-		{Name: "run_value", Type: types.IntType, Nullable: true},
-	}, rows)
+	return r.sendAll(columns("name nvarchar(35), minimum int NULL, maximum int NULL, config_value int NULL, run_value int NULL"), rows)
 }
 
 // Reconfigure executes RECONFIGURE. Configured values take effect, except for options that need a

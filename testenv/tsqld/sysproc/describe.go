@@ -24,40 +24,18 @@ func (r *Executor) describeFirst(a Arguments) (int32, error) {
 }
 
 // describeColumns are the columns of sp_describe_first_result_set.
-var describeColumns = []types.Column{
-	{Name: "is_hidden", Type: types.BitType}, {Name: "column_ordinal", Type: types.IntType},
-	{Name: "name", Type: types.SysNameType, Nullable: true}, {Name: "is_nullable", Type: types.BitType},
-	{Name: "system_type_id", Type: types.IntType},
-	{Name: "system_type_name", Type: types.NVarCharOf(256), Nullable: true},
-	{Name: "max_length", Type: types.SmallIntType},
-	{Name: "precision", Type: types.TinyIntType}, {Name: "scale", Type: types.TinyIntType},
-	{Name: "collation_name", Type: types.SysNameType, Nullable: true},
-	{Name: "user_type_id", Type: types.IntType, Nullable: true},
-	{Name: "user_type_database", Type: types.SysNameType, Nullable: true},
-	{Name: "user_type_schema", Type: types.SysNameType, Nullable: true},
-	{Name: "user_type_name", Type: types.SysNameType, Nullable: true},
-	{Name: "assembly_qualified_type_name", Type: types.NVarCharOf(4000), Nullable: true},
-	{Name: "xml_collection_id", Type: types.IntType, Nullable: true},
-	{Name: "xml_collection_database", Type: types.SysNameType, Nullable: true},
-	{Name: "xml_collection_schema", Type: types.SysNameType, Nullable: true},
-	{Name: "xml_collection_name", Type: types.SysNameType, Nullable: true}, {Name: "is_xml_document", Type: types.BitType},
-	{Name: "is_case_sensitive", Type: types.BitType}, {Name: "is_fixed_length_clr_type", Type: types.BitType},
-	{Name: "source_server", Type: types.SysNameType, Nullable: true},
-	{Name: "source_database", Type: types.SysNameType, Nullable: true}, {Name: "source_schema", Type: types.SysNameType, Nullable: true},
-	{Name: "source_table", Type: types.SysNameType, Nullable: true},
-	{Name: "source_column", Type: types.SysNameType, Nullable: true},
-	{Name: "is_identity_column", Type: types.BitType, Nullable: true},
-	{Name: "is_part_of_unique_key", Type: types.BitType, Nullable: true},
-	{Name: "is_updateable", Type: types.BitType, Nullable: true},
-	{Name: "is_computed_column", Type: types.BitType, Nullable: true},
-	{Name: "is_sparse_column_set", Type: types.BitType, Nullable: true},
-	{Name: "ordinal_in_order_by_list", Type: types.SmallIntType, Nullable: true},
-	{Name: "order_by_is_descending", Type: types.SmallIntType, Nullable: true},
-	{Name: "order_by_list_length", Type: types.SmallIntType, Nullable: true},
-	{Name: "tds_type_id", Type: types.IntType}, {Name: "tds_length", Type: types.IntType},
-	{Name: "tds_collation_id", Type: types.IntType, Nullable: true},
-	{Name: "tds_collation_sort_id", Type: types.TinyIntType, Nullable: true},
-}
+var describeColumns = columns(`
+	is_hidden bit, column_ordinal int, name sysname NULL, is_nullable bit, system_type_id int,
+	system_type_name nvarchar(256) NULL, max_length smallint, precision tinyint, scale tinyint,
+	collation_name sysname NULL, user_type_id int NULL, user_type_database sysname NULL, user_type_schema sysname NULL,
+	user_type_name sysname NULL, assembly_qualified_type_name nvarchar(4000) NULL, xml_collection_id int NULL,
+	xml_collection_database sysname NULL, xml_collection_schema sysname NULL, xml_collection_name sysname NULL,
+	is_xml_document bit, is_case_sensitive bit, is_fixed_length_clr_type bit, source_server sysname NULL,
+	source_database sysname NULL, source_schema sysname NULL, source_table sysname NULL, source_column sysname NULL,
+	is_identity_column bit NULL, is_part_of_unique_key bit NULL, is_updateable bit NULL, is_computed_column bit NULL,
+	is_sparse_column_set bit NULL, ordinal_in_order_by_list smallint NULL, order_by_is_descending smallint NULL,
+	order_by_list_length smallint NULL, tds_type_id int, tds_length int, tds_collation_id int NULL,
+	tds_collation_sort_id tinyint NULL`)
 
 // describedColumn returns a row of sp_describe_first_result_set.
 func describedColumn(ordinal int, c types.Column) []types.Value {

@@ -150,7 +150,7 @@ func init() {
 	} {
 		systemProcedures[p.Name] = p
 	}
-	for _, p := range slices.Concat(clientProcedures(), propertyProcedures(), messageProcedures()) {
+	for _, p := range slices.Concat(propertyProcedures(), messageProcedures()) {
 		systemProcedures[p.Name] = p
 	}
 	for _, n := range strings.Fields(`
@@ -179,29 +179,53 @@ func init() {
 func native(name, params string, run func(r *Executor, a Arguments) (int32, error)) *Procedure {
 	p := &Procedure{Name: name, run: run}
 	for declaration := range strings.SplitSeq(params, ", ") {
-		if declaration == "" {
-			continue
+		if declaration, isOptional := strings.CutSuffix(declaration, " = NULL"); declaration != "" {
+			c := column(declaration)
+			p.Params = append(p.Params, Param{c.Name, c.Type, isOptional})
 		}
-		declaration, isOptional := strings.CutSuffix(declaration, " = NULL")
-		of, typ, _ := strings.Cut(declaration, " ")
-		typ, size, _ := strings.Cut(strings.TrimSuffix(typ, ")"), "(")
-		var length []int
-		if n, err := strconv.Atoi(size); err == nil {
-			length = []int{n}
-		} else if size == "max" {
-			length = []int{types.Max}
-		}
-		t, err := types.Named(typ, length...)
-		if err != nil { // cannot fail: the declarations are constants
-			panic(err)
-		}
-		p.Params = append(p.Params, Param{of, t, isOptional})
 	}
 	return p
 }
 
+// columns reads the declarations of the columns of a result set: "name type" or "name type NULL",
+// separated by commas.
+func columns(declarations string) (list []types.Column) {
+	for declaration := range strings.SplitSeq(declarations, ",") {
+		declaration, nullable := strings.CutSuffix(strings.TrimSpace(declaration), " NULL")
+		c := column(declaration)
+		c.Nullable = nullable
+		list = append(list, c)
+	}
+	return list
+}
+
+// column reads "name type".
+func column(declaration string) types.Column {
+	name, typ, _ := strings.Cut(declaration, " ")
+	typ, size, _ := strings.Cut(strings.TrimSuffix(typ, ")"), "(")
+	var length []int
+	if n, err := strconv.Atoi(size); err == nil {
+		length = []int{n}
+	} else if size == "max" {
+		length = []int{types.Max}
+	}
+	t, err := types.Named(typ, length...)
+	if err != nil { // cannot fail: the declarations are constants
+		panic(err)
+	}
+	return types.Column{Name: name, Type: t}
+}
+
 // Key returns the parameter's key in arguments.
 func (p Param) Key() string { return strings.ToLower(p.Name[1:]) }
+
+// sendAll sends a result set and returns the return code.
+func (r *Executor) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) {
+	if err := r.host.Result(cols, rows); err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
 
 // maxContextKey is the maximum length of a key of SESSION_CONTEXT, in bytes of nvarchar.
 const maxContextKey = 256
@@ -270,7 +294,7 @@ func (r *Executor) helpText(a Arguments) (int32, error) {
 			rows = append(rows, []types.Value{piece})
 		}
 	}
-	return r.sendAll([]types.Column{{Name: "Text", Type: types.NVarCharOf(255), Nullable: true}}, rows)
+	return r.sendAll(columns("Text nvarchar(255) NULL"), rows)
 }
 
 // recompile executes sp_recompile. It has no effect, because plans detect changes of definitions.
@@ -289,7 +313,7 @@ func (r *Executor) recompile(a Arguments) (int32, error) {
 // setTriggerOrder executes sp_settriggerorder.
 func (r *Executor) setTriggerOrder(a Arguments) (int32, error) {
 	if a["namespace"] != nil {
-		return 1, mserr.NotSupported("DDL triggers")
+		return 1, mserr.NotSupported("a DDL trigger")
 	}
 	return r.definer.SetTriggerOrder(a.text("triggername"), a.text("order"), a.text("stmttype"))
 }

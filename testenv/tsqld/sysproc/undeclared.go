@@ -284,28 +284,16 @@ func formalParameter(proc *catalog.Procedure, name string, at int) *catalog.Para
 }
 
 // undeclaredColumns are the columns of sp_describe_undeclared_parameters.
-var undeclaredColumns = []types.Column{
-	{Name: "parameter_ordinal", Type: types.IntType}, {Name: "name", Type: types.SysNameType},
-	{Name: "suggested_system_type_id", Type: types.IntType},
-	{Name: "suggested_system_type_name", Type: types.NVarCharOf(256), Nullable: true},
-	{Name: "suggested_max_length", Type: types.SmallIntType},
-	{Name: "suggested_precision", Type: types.TinyIntType}, {Name: "suggested_scale", Type: types.TinyIntType},
-	{Name: "suggested_user_type_id", Type: types.IntType, Nullable: true},
-	{Name: "suggested_user_type_database", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_user_type_schema", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_user_type_name", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_assembly_qualified_type_name", Type: types.NVarCharOf(4000), Nullable: true},
-	{Name: "suggested_xml_collection_id", Type: types.IntType, Nullable: true},
-	{Name: "suggested_xml_collection_database", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_xml_collection_schema", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_xml_collection_name", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_is_xml_document", Type: types.BitType},
-	{Name: "suggested_is_case_sensitive", Type: types.BitType},
-	{Name: "suggested_is_fixed_length_clr_type", Type: types.BitType},
-	{Name: "suggested_is_input", Type: types.BitType}, {Name: "suggested_is_output", Type: types.BitType},
-	{Name: "formal_parameter_name", Type: types.SysNameType, Nullable: true},
-	{Name: "suggested_tds_type_id", Type: types.IntType}, {Name: "suggested_tds_length", Type: types.IntType},
-}
+var undeclaredColumns = columns(`
+	parameter_ordinal int, name sysname, suggested_system_type_id int, suggested_system_type_name nvarchar(256) NULL,
+	suggested_max_length smallint, suggested_precision tinyint, suggested_scale tinyint, suggested_user_type_id int NULL,
+	suggested_user_type_database sysname NULL, suggested_user_type_schema sysname NULL,
+	suggested_user_type_name sysname NULL, suggested_assembly_qualified_type_name nvarchar(4000) NULL,
+	suggested_xml_collection_id int NULL, suggested_xml_collection_database sysname NULL,
+	suggested_xml_collection_schema sysname NULL, suggested_xml_collection_name sysname NULL,
+	suggested_is_xml_document bit, suggested_is_case_sensitive bit, suggested_is_fixed_length_clr_type bit,
+	suggested_is_input bit, suggested_is_output bit, formal_parameter_name sysname NULL, suggested_tds_type_id int,
+	suggested_tds_length int`)
 
 // describedParameter returns a row of sp_describe_undeclared_parameters.
 func describedParameter(ordinal int, p *undeclared) []types.Value {

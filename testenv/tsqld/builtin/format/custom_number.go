@@ -203,7 +203,7 @@ func (p numberPattern) print(m *meter.Meter, c *Culture, plain string) (string, 
 		for k := from; k < from+n; k++ {
 			out.WriteByte(whole[k])
 			if left := len(whole) - 1 - k; p.isGrouped && left > 0 && left%3 == 0 {
-				out.WriteString(c.group)
+				out.WriteString(c.Group)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (p numberPattern) print(m *meter.Meter, c *Culture, plain string) (string, 
 				emit(0, len(whole))
 			}
 			if frac != "" {
-				out.WriteString(c.decimal)
+				out.WriteString(c.Decimal)
 			}
 		case it.isFrac:
 			if fracDone < len(frac) {

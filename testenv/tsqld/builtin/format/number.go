@@ -154,12 +154,12 @@ func (c *Culture) standardNumber(v types.Value, t types.Type, letter byte, digit
 	case 'N', 'n':
 		return c.number(withSign(grouped(fixedDigits(plain, precision(2))))), true
 	case 'C', 'c':
-		s := grouped(fixedDigits(plain, precision(c.cents)))
+		s := grouped(fixedDigits(plain, precision(c.Cents)))
 		return c.amount(s, sign != "" && !isZeroDigits(s)), true
 	case 'P', 'p':
 		s := grouped(fixedDigits(shift(plain, 2), precision(2)))
 		isNegative := sign != "" && !isZeroDigits(s)
-		if s = strings.Replace(c.percent, "n", c.number(s), 1); isNegative {
+		if s = strings.Replace(c.Percent, "n", c.number(s), 1); isNegative {
 			s = sign + s
 		}
 		return s, true

@@ -32,7 +32,7 @@ func (c *Culture) ReadNumber(text string, style NumberStyle) (number string, ok 
 			}
 			sign = "-"
 		}
-		s = strings.TrimSpace(strings.Replace(s, c.currency, "", 1))
+		s = strings.TrimSpace(strings.Replace(s, c.Currency, "", 1))
 	}
 	trim := func(rest string, isSign bool, given string) {
 		if isSign && sign == "" {
@@ -48,12 +48,12 @@ func (c *Culture) ReadNumber(text string, style NumberStyle) (number string, ok 
 		}
 	}
 	if style == StyleCurrency {
-		s = strings.TrimSpace(strings.Replace(s, c.currency, "", 1))
+		s = strings.TrimSpace(strings.Replace(s, c.Currency, "", 1))
 	}
-	whole, fraction, _ := strings.Cut(s, c.decimal)
+	whole, fraction, _ := strings.Cut(s, c.Decimal)
 	if style != StyleFloat {
-		whole = strings.ReplaceAll(whole, c.group, "")
-		if c.group == "\u00a0" {
+		whole = strings.ReplaceAll(whole, c.Group, "")
+		if c.Group == "\u00a0" {
 			whole = strings.ReplaceAll(whole, " ", "")
 		}
 	}
@@ -126,9 +126,9 @@ func (c *Culture) ReadDate(text string) (t time.Time, hasOffset, ok bool, err er
 func (c *Culture) half(word string) int {
 	switch {
 	case word == "":
-	case strings.EqualFold(word, c.am), strings.EqualFold(word, "am"), strings.EqualFold(word, "a"):
+	case strings.EqualFold(word, c.AM), strings.EqualFold(word, "am"), strings.EqualFold(word, "a"):
 		return 0
-	case strings.EqualFold(word, c.pm), strings.EqualFold(word, "pm"), strings.EqualFold(word, "p"):
+	case strings.EqualFold(word, c.PM), strings.EqualFold(word, "pm"), strings.EqualFold(word, "p"):
 		return 12
 	}
 	return -1
@@ -185,7 +185,7 @@ func (c *Culture) date(text string) (year, month, day, weekday int, ok bool) {
 			month = at
 		case c.dayOf(part) >= 0 && weekday < 0:
 			weekday = c.dayOf(part)
-		case !strings.Contains(c.longDate, strings.Trim(part, "'.")):
+		case !strings.Contains(c.LongDate, strings.Trim(part, "'.")):
 			return 0, 0, 0, 0, false
 		}
 	}
@@ -227,7 +227,7 @@ func (c *Culture) date(text string) (year, month, day, weekday int, ok bool) {
 // order returns the order of day, month and year in the short pattern.
 func (c *Culture) order() string {
 	order := ""
-	for _, ch := range c.shortDate {
+	for _, ch := range c.ShortDate {
 		if strings.ContainsRune("dMy", ch) && !strings.ContainsRune(order, ch) {
 			order += string(ch)
 		}
@@ -237,7 +237,7 @@ func (c *Culture) order() string {
 
 // monthOf returns the number of a named month, 0 for other words.
 func (c *Culture) monthOf(word string) int {
-	for _, names := range [][]string{c.months, c.shortMonths, c.genitive} {
+	for _, names := range [][]string{c.Months, c.ShortMonths, c.Genitive} {
 		if i := named(names, word); i >= 0 {
 			return i + 1
 		}
@@ -247,10 +247,10 @@ func (c *Culture) monthOf(word string) int {
 
 // dayOf returns the number of a named weekday from 0 for Sunday, -1 for other words.
 func (c *Culture) dayOf(word string) int {
-	if i := named(c.days, word); i >= 0 {
+	if i := named(c.Days, word); i >= 0 {
 		return i
 	}
-	return named(c.shortDays, word)
+	return named(c.ShortDays, word)
 }
 
 // named returns the index of a name without regard to case and to a period at its end, or -1.

@@ -24,7 +24,7 @@ func (c *Culture) temporal(m *meter.Meter, v types.Value, t types.Type, format s
 			return "", false, nil
 		}
 		if format == "r" || format == "R" {
-			c = invariant
+			c = invariant()
 		}
 		format = long
 	}
@@ -107,7 +107,7 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 		case n >= 4:
 			out.WriteString(c.monthName())
 		case n == 3:
-			out.WriteString(c.culture.shortMonths[c.month-1])
+			out.WriteString(c.culture.ShortMonths[c.month-1])
 		default:
 			two(c.month)
 		}
@@ -136,16 +136,16 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 		}
 		out.WriteString(s)
 	case 't':
-		half := []rune(c.culture.am)
+		half := []rune(c.culture.AM)
 		if c.hour >= 12 {
-			half = []rune(c.culture.pm)
+			half = []rune(c.culture.PM)
 		}
 		if n == 1 && len(half) > 1 {
 			half = half[:1]
 		}
 		out.WriteString(string(half))
 	case '/':
-		out.WriteString(strings.Repeat(c.culture.dateMark, n))
+		out.WriteString(strings.Repeat(c.culture.DateMark, n))
 	case 'z', 'K':
 		c.zone(out, ch, n)
 	case 'g':
@@ -158,10 +158,10 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 
 // monthName returns the name of the month. Behind a day some languages use the genitive.
 func (c clockFields) monthName() string {
-	if c.besideDay && c.culture.genitive != nil {
-		return c.culture.genitive[c.month-1]
+	if c.besideDay && c.culture.Genitive != nil {
+		return c.culture.Genitive[c.month-1]
 	}
-	return c.culture.months[c.month-1]
+	return c.culture.Months[c.month-1]
 }
 
 // namesDay reports whether a format has the day of the month: d or dd outside quotes.
@@ -190,9 +190,9 @@ func (c clockFields) writeDay(out *strings.Builder, n int) {
 	day := types.Weekday(c.days)
 	switch {
 	case n >= 4:
-		out.WriteString(c.culture.days[day])
+		out.WriteString(c.culture.Days[day])
 	case n == 3:
-		out.WriteString(c.culture.shortDays[day])
+		out.WriteString(c.culture.ShortDays[day])
 	default:
 		fmt.Fprintf(out, "%0*d", n, c.day)
 	}

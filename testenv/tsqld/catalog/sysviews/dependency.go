@@ -43,7 +43,7 @@ func referencesIn(root syntax.Node) []reference {
 		case *syntax.NextValueExpr:
 			found = append(found, reference{name: n.Sequence})
 		case *syntax.ExecStmt:
-			if n.Module != nil && n.At.Name == "" {
+			if n.Module != nil {
 				found = append(found, reference{name: n.Module, called: true})
 			}
 		}

@@ -25,6 +25,7 @@ func objectSets() []declaration {
 		{name: "sys.sequences", live: true, rows: sequences},
 		{name: "sys.sql_modules", rows: adding(modules)},
 		{name: "sys.parameters", rows: parameters},
+		{name: "sys.spt_defaults", rows: adding(defaultsRows)},
 		{name: "sys.types", rows: adding(allTypes)},
 		{name: "sys.table_types", rows: adding(tableTypesRows)},
 		{name: "sys.extended_properties", rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
@@ -352,6 +353,20 @@ func parameters(_ context.Context, env *Env) ([]row, error) {
 		}
 	}
 	return out, nil
+}
+
+// defaultsRows are the rows of sys.spt_defaults: the parameters of procedures that have a default,
+// which sys.parameters shows only for CLR objects.
+func defaultsRows(env *Env, add func(row)) {
+	for _, o := range env.objects() {
+		if p, ok := o.(*catalog.Procedure); ok {
+			for i := range p.Params {
+				if p.Params[i].HasDefault {
+					add(row{"object_id": int64(p.ObjectID), "parameter_id": int64(i + 1)})
+				}
+			}
+		}
+	}
 }
 
 // tableSystemType is the system_type_id of table types.

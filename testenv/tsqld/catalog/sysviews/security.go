@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // securitySets returns the system tables about principals and permissions.
@@ -17,6 +18,7 @@ func securitySets() []declaration {
 		{name: "sys.server_principals", rows: adding(serverPrincipalsRows)},
 		{name: "sys.sql_logins", rows: adding(sqlLoginsRows)},
 		{name: "sys.server_role_members", rows: adding(serverRoleMembersRows)},
+		{name: "sys.server_permissions", rows: adding(serverPermissionsRows)},
 	}
 }
 
@@ -139,6 +141,29 @@ func serverRoleMembersRows(env *Env, add func(row)) {
 			}
 		}
 	}
+}
+
+// serverPermissionTypes maps the permissions on the server that a login may have to their types
+// ("Permissions (Database Engine)", which does not have that of VIEW SERVER PERFORMANCE STATE: it is
+// formed like VDP, VIEW DATABASE PERFORMANCE STATE).
+var serverPermissionTypes = map[string]string{
+	"CONNECT SQL": "COSQ", "VIEW ANY DATABASE": "VWDB", "VIEW SERVER STATE": "VWSS", "VIEW SERVER PERFORMANCE STATE": "VSP",
+	"ALTER ANY CONNECTION": "ALCO",
+}
+
+// serverPermissionsRows are the rows of sys.server_permissions: what every server has, and what
+// GRANT has given. The view shows no permissions of roles other than public.
+func serverPermissionsRows(env *Env, add func(row)) {
+	grant := func(principal int64, name string) {
+		add(row{"grantee_principal_id": principal, "type": types.Pad(serverPermissionTypes[name], 4), "permission_name": name})
+	}
+	for _, l := range env.logins() {
+		grant(int64(l.ID), "CONNECT SQL")
+		for _, name := range l.Permissions {
+			grant(int64(l.ID), name)
+		}
+	}
+	grant(2, "VIEW ANY DATABASE")
 }
 
 // principalTypes maps type to type_desc of sys.database_principals.

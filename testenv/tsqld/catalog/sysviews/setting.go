@@ -2,6 +2,7 @@ package sysviews
 
 import (
 	"context"
+	"encoding/binary"
 	"os"
 	"runtime"
 	"strings"
@@ -30,7 +31,7 @@ func settingSets() []declaration {
 // configurationsRows are the rows of sys.configurations.
 func configurationsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, c := range catalog.Configurations {
+	for _, c := range catalog.Configurations() {
 		now, ok := env.Settings[c.ID]
 		if !ok {
 			now = catalog.Setting{Configured: c.Value, Running: c.Value}
@@ -54,11 +55,13 @@ func configurationsRows(_ context.Context, env *Env) ([]row, error) {
 }
 
 // sptCollationsRows are the rows of sys.spt_collations.
-func sptCollationsRows(context.Context,
-	*Env) ([]row, error) {
+func sptCollationsRows(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, c := range types.Collations() {
-		out = append(out, row{"name": c.String(), "description": c.Description()})
+		out = append(out, row{
+			"name": c.String(), "description": c.Description(),
+			"tds_collation": append(binary.LittleEndian.AppendUint32(nil, c.Wire()), c.SortID()),
+		})
 	}
 	return out, nil
 }
@@ -106,8 +109,7 @@ func messagesRows(env *Env, add func(row)) {
 }
 
 // syslanguagesRows are the rows of sys.syslanguages.
-func syslanguagesRows(context.Context,
-	*Env) ([]row, error) {
+func syslanguagesRows(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, l := range types.Languages() {
 		out = append(out, row{

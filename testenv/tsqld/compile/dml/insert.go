@@ -667,7 +667,7 @@ func InsertRows(binder *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.
 	}
 	if through != nil {
 		if hasCheckOption(through.src) {
-			return d, mserr.NotSupported("INSERT ... EXEC and bulk loads into a view under WITH CHECK OPTION")
+			return d, mserr.NotSupported("INSERT ... EXEC or a bulk load into a view under WITH CHECK OPTION")
 		}
 		idents = through.names
 	}

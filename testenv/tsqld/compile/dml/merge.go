@@ -286,7 +286,7 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *names.Leve
 		return err
 	}
 	if len(assigned) > 0 {
-		return mserr.NotSupported("assignments to variables in MERGE")
+		return mserr.NotSupported("an assignment to a variable in MERGE")
 	}
 	br.sets = map[*catalog.Column]*tree.Node{}
 	for _, v := range values {

@@ -88,7 +88,7 @@ func (r *Renderer) Lazily(nodes ...*tree.Node) {
 // param writes a parameter. Equal nodes share one.
 func (r *Renderer) param(n *tree.Node) {
 	if r.static {
-		r.fail(mserr.NotSupported("variables and session functions in a schema"))
+		r.fail(mserr.NotSupported("a variable or a function of the session in a schema"))
 		return
 	}
 	for i, p := range r.nodes {
@@ -234,8 +234,8 @@ func (r *Renderer) Node(n *tree.Node) {
 	}
 }
 
-// errNotDeterministic refuses functions of the session in an index.
-var errNotDeterministic error = mserr.NotSupported("functions of the session in an index")
+// errNotDeterministic refuses a function of the session in an index.
+var errNotDeterministic error = mserr.NotSupported("a function of the session in an index")
 
 // column writes a column reference.
 func (r *Renderer) column(n *tree.Node) {

@@ -234,12 +234,12 @@ func (b *batch) adminStmt(t *scanner.Token) (syntax.Stmt, bool) {
 		return &syntax.UseStmt{Database: term.Ident(b.Cursor)}, true
 	case "REVERT":
 		b.Next()
-		s := &syntax.RevertStmt{}
 		if b.Accept("WITH", "COOKIE") {
 			b.Expect("=")
-			s.Cookie = query.Expr(b.Cursor)
+			query.Expr(b.Cursor)
+			b.Unsupported("REVERT WITH COOKIE")
 		}
-		return s, true
+		return &syntax.RevertStmt{}, true
 	case "GRANT", "DENY", "REVOKE":
 		return security.Permission(b.Cursor), true
 	case "BACKUP", "RESTORE":
@@ -248,11 +248,10 @@ func (b *batch) adminStmt(t *scanner.Token) (syntax.Stmt, bool) {
 		return dbcc(b.Cursor), true
 	case "CHECKPOINT":
 		b.Next()
-		s := &syntax.CheckpointStmt{}
 		if b.AtKind(scanner.Int) {
-			s.Duration = term.Literal(b.Cursor)
+			term.Literal(b.Cursor)
 		}
-		return s, true
+		return &syntax.NoEffectStmt{}, true
 	case "RECONFIGURE":
 		b.Next()
 		return &syntax.ReconfigureStmt{Override: b.Accept("WITH", "OVERRIDE")}, true

@@ -94,10 +94,11 @@ func (b *batch) begin() syntax.Stmt {
 	case b.At("TRY"):
 		return b.try()
 	case b.AtAny("TRAN", "TRANSACTION"):
-		return beginTran(b.Cursor, false)
+		return beginTran(b.Cursor)
 	case b.At("DISTRIBUTED"):
 		b.Next()
-		return beginTran(b.Cursor, true)
+		b.Unsupported("BEGIN DISTRIBUTED TRANSACTION")
+		return beginTran(b.Cursor)
 	case b.At("DIALOG"), b.At("CONVERSATION"):
 		b.Reject("BEGIN " + b.Current().Upper)
 		return nil

@@ -54,11 +54,12 @@ func param(c *tokens.Cursor) *syntax.Param {
 	a := &syntax.Param{At: c.Here(), Name: term.Variable(c)}
 	c.Accept("AS")
 	if c.Accept("CURSOR") {
+		c.Unsupported("a cursor parameter")
 		a.Type = &syntax.TypeRef{At: a.At, Name: term.Builtin(a.At, "cursor")}
 	} else {
 		a.Type = term.Type(c)
 	}
-	a.Varying = c.Accept("VARYING")
+	c.Accept("VARYING")
 	a.Null = term.NullSpec(c)
 	if c.Accept("=") {
 		a.Default = paramDefault(c)
@@ -111,7 +112,7 @@ func moduleOptions(c *tokens.Cursor) (o syntax.ModuleOptions) {
 		case c.Accept("VIEW_METADATA"):
 			o.ViewMetadata = true
 		case c.Accept("NATIVE_COMPILATION"):
-			o.NativeCompiled = true
+			c.Unsupported("NATIVE_COMPILATION")
 		case c.Accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
 			o.ReturnsNull = true
 		case c.Accept("CALLED", "ON", "NULL", "INPUT"):
@@ -137,14 +138,17 @@ func (b *batch) body() []syntax.Stmt {
 
 // procedure reads a procedure after PROCEDURE.
 func (b *batch) procedure(verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateProcedureStmt{Verb: verb, Name: term.Name(b.Cursor), Number: term.ProcedureNumber(b.Cursor)}
+	s := &syntax.CreateProcedureStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	term.ProcedureNumber(b.Cursor)
 	if b.At("(") {
 		s.Params = tokens.Parens(b.Cursor, params)
 	} else {
 		s.Params = params(b.Cursor)
 	}
 	s.Options = moduleOptions(b.Cursor)
-	s.ForReplication = b.Accept("FOR", "REPLICATION")
+	if b.Accept("FOR", "REPLICATION") {
+		b.Unsupported("FOR REPLICATION")
+	}
 	b.Expect("AS")
 	if b.At("EXTERNAL") {
 		b.Reject("a procedure of an assembly (EXTERNAL NAME)")
@@ -214,7 +218,7 @@ func view(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
 	s := &syntax.CreateTriggerStmt{Verb: verb, Name: term.Name(b.Cursor)}
 	b.Expect("ON")
-	triggerPlace(b.Cursor, &s.Table, &s.OnDatabase, &s.OnServer)
+	s.Table = triggerTable(b.Cursor)
 	s.Options = moduleOptions(b.Cursor)
 	if s.InsteadOf = b.Accept("INSTEAD", "OF"); !s.InsteadOf {
 		b.ExpectAny("FOR", "AFTER")
@@ -240,16 +244,13 @@ func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
 	return s
 }
 
-// triggerPlace reads a table, DATABASE or ALL SERVER.
-func triggerPlace(c *tokens.Cursor, on **syntax.ObjectName, database, server *bool) {
-	switch {
-	case c.Accept("DATABASE"):
-		*database = true
-	case c.Accept("ALL", "SERVER"):
-		*server = true
-	default:
-		*on = term.Name(c)
+// triggerTable reads a table, or DATABASE or ALL SERVER of a DDL trigger.
+func triggerTable(c *tokens.Cursor) *syntax.ObjectName {
+	if c.Accept("DATABASE") || c.Accept("ALL", "SERVER") {
+		c.Unsupported("a DDL trigger")
+		return nil
 	}
+	return term.Name(c)
 }
 
 // trigger reads ENABLE TRIGGER and DISABLE TRIGGER.
@@ -260,6 +261,6 @@ func trigger(c *tokens.Cursor) syntax.Stmt {
 		s.Names = term.Names(c)
 	}
 	c.Expect("ON")
-	triggerPlace(c, &s.Table, &s.OnDatabase, &s.OnServer)
+	s.Table = triggerTable(c)
 	return s
 }

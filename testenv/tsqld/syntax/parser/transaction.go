@@ -25,9 +25,9 @@ func tranName(c *tokens.Cursor) syntax.Expr {
 }
 
 // beginTran reads BEGIN TRANSACTION after BEGIN.
-func beginTran(c *tokens.Cursor, distributed bool) syntax.Stmt {
+func beginTran(c *tokens.Cursor) syntax.Stmt {
 	c.ExpectAny("TRAN", "TRANSACTION")
-	s := &syntax.BeginTranStmt{Distributed: distributed, Name: tranName(c)}
+	s := &syntax.BeginTranStmt{Name: tranName(c)}
 	if c.Accept("WITH", "MARK") {
 		s.HasMark = true
 		if l := term.Literal(c); l != nil {

@@ -219,7 +219,7 @@ func (b *Binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Rec
 	}
 	switch {
 	case q.Core == nil:
-		return nil, mserr.NotSupported("set operations in the recursive part of a common table expression")
+		return nil, mserr.NotSupported("a set operation in the recursive part of a common table expression")
 	case q.Core.Distinct:
 		return nil, mserr.RecursiveDistinct(name)
 	case q.Limit != nil:

@@ -325,7 +325,7 @@ func windowSpec(l *names.Level, o *syntax.Over) (*syntax.Over, error) {
 		}
 		base := *w.Over
 		if base.Window.Name != "" {
-			return nil, mserr.NotSupported("windows defined by other windows")
+			return nil, mserr.NotSupported("a window defined by another window")
 		}
 		if len(o.PartitionBy) > 0 {
 			base.PartitionBy = o.PartitionBy

@@ -400,7 +400,7 @@ func (b *Binder) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 	args := make([]*tree.Node, len(f.Params))
 	for i, p := range f.Params {
 		if p.TableTypeID != 0 {
-			return nil, mserr.NotSupported("table-valued parameters of functions")
+			return nil, mserr.NotSupported("a table-valued parameter of a function")
 		}
 		var n *tree.Node
 		var err error

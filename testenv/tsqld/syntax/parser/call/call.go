@@ -35,7 +35,7 @@ func Execute(c *tokens.Cursor) *syntax.ExecStmt {
 
 // execModule reads what follows the name of a module.
 func execModule(c *tokens.Cursor, s *syntax.ExecStmt) *syntax.ExecStmt {
-	s.Number = term.ProcedureNumber(c)
+	term.ProcedureNumber(c)
 	s.Args = execArgs(c)
 	return execWith(c, s)
 }
@@ -45,7 +45,8 @@ func execText(c *tokens.Cursor, s *syntax.ExecStmt) *syntax.ExecStmt {
 	c.Expect("(")
 	s.Text = query.Expr(c)
 	for c.Accept(",") {
-		s.TextArgs = append(s.TextArgs, execArg(c))
+		execArg(c)
+		c.Unsupported("EXECUTE of a text with arguments")
 	}
 	c.Expect(")")
 	if c.Accept("AS") {
@@ -54,7 +55,8 @@ func execText(c *tokens.Cursor, s *syntax.ExecStmt) *syntax.ExecStmt {
 		s.As = term.Constant(c).Text
 	}
 	if c.Accept("AT") {
-		s.At = term.Ident(c)
+		term.Ident(c)
+		c.Unsupported("EXECUTE AT")
 	}
 	return execWith(c, s)
 }
@@ -126,7 +128,7 @@ func resultSets(c *tokens.Cursor) *syntax.ResultSets {
 	}
 	r.Sets = tokens.ParenList(c, func(c *tokens.Cursor) []*syntax.ColumnDef {
 		if c.At("AS") {
-			c.Reject("WITH RESULT SETS of objects and types")
+			c.Reject("WITH RESULT SETS AS OBJECT or AS TYPE")
 		}
 		return tokens.ParenList(c, term.TypedColumn)
 	})

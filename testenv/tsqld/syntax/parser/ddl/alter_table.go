@@ -52,16 +52,15 @@ func alterTable(c *tokens.Cursor) syntax.Stmt {
 	case c.Accept("REBUILD"):
 		s.Action = &syntax.AlterRebuild{At: n, Partition: partition(c), Options: term.WithOptions(c)}
 	case c.Accept("SWITCH"):
-		a := &syntax.AlterSwitch{At: n}
+		c.Unsupported("ALTER TABLE SWITCH")
 		if c.Accept("PARTITION") {
-			a.Partition = query.Expr(c)
+			query.Expr(c)
 		}
 		c.Expect("TO")
-		a.To = term.Name(c)
+		term.Name(c)
 		if c.Accept("PARTITION") {
-			a.ToPartition = query.Expr(c)
+			query.Expr(c)
 		}
-		s.Action = a
 	default:
 		c.Fail()
 	}

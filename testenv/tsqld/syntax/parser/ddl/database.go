@@ -21,11 +21,13 @@ func createDatabase(c *tokens.Cursor) syntax.Stmt {
 			s.Files = true
 			files(c)
 		case c.Accept("AS", "COPY", "OF"):
-			s.CopyOf = term.Name(c)
+			term.Name(c)
+			c.Unsupported("CREATE DATABASE AS COPY OF")
 		case c.Accept("AS", "SNAPSHOT", "OF"):
-			s.Snapshot = term.Ident(c)
+			term.Ident(c)
+			c.Unsupported("a database snapshot")
 		case c.Accept("FOR", "ATTACH"), c.Accept("FOR", "ATTACH_REBUILD_LOG"):
-			s.ForAttach = true
+			c.Unsupported("CREATE DATABASE FOR ATTACH")
 		case c.Accept("WITH"):
 			s.Options = append(s.Options, term.OptionList(c)...)
 		case c.At("("):
@@ -103,16 +105,17 @@ func alterDatabase(c *tokens.Cursor) syntax.Stmt {
 	case c.Accept("MODIFY", "NAME", "="):
 		s.NewName = term.Ident(c)
 	case c.Accept("COLLATE"):
-		s.Collation = term.Ident(c).Name
+		term.Ident(c)
+		c.Unsupported("ALTER DATABASE COLLATE")
 	case c.At("MODIFY", "("):
 		c.Next()
 		s.Modify = term.Options(c)
 	case c.AtAny("ADD", "MODIFY", "REMOVE"):
-		s.Files = c.Next().Upper
+		verb := c.Next().Upper
 		if c.Accept("LOG", "FILE") {
-			s.Files += " LOG FILE"
+			c.Unsupported("ALTER DATABASE " + verb + " LOG FILE")
 		} else {
-			s.Files += " " + c.ExpectAny("FILE", "FILEGROUP")
+			c.Unsupported("ALTER DATABASE " + verb + " " + c.ExpectAny("FILE", "FILEGROUP"))
 		}
 		if !c.At("(") {
 			term.Ident(c)

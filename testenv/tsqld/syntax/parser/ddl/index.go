@@ -10,28 +10,28 @@ import (
 
 // createStatistics reads CREATE STATISTICS after STATISTICS.
 func createStatistics(c *tokens.Cursor) syntax.Stmt {
-	s := &syntax.CreateStatisticsStmt{Name: term.Ident(c)}
+	term.Ident(c)
 	c.Expect("ON")
-	s.Table = term.Name(c)
-	s.Columns = term.Idents(c)
+	term.Name(c)
+	term.Idents(c)
 	if c.Accept("WHERE") {
-		s.Where = query.Cond(c)
+		query.Cond(c)
 	}
-	s.Options = term.WithOptionList(c)
-	return s
+	term.WithOptionList(c)
+	return &syntax.NoEffectStmt{}
 }
 
 // UpdateStatistics reads UPDATE STATISTICS.
 func UpdateStatistics(c *tokens.Cursor) syntax.Stmt {
 	c.Expect("UPDATE", "STATISTICS")
-	s := &syntax.UpdateStatisticsStmt{Table: term.Name(c)}
+	term.Name(c)
 	if c.At("(") {
-		s.Names = term.Idents(c)
+		term.Idents(c)
 	} else if c.Current().IsName() {
-		s.Names = []syntax.Ident{term.Ident(c)}
+		term.Ident(c)
 	}
-	s.Options = term.WithOptionList(c)
-	return s
+	term.WithOptionList(c)
+	return &syntax.NoEffectStmt{}
 }
 
 // clustering reads an optional CLUSTERED or NONCLUSTERED.
@@ -95,12 +95,15 @@ func filegroup(c *tokens.Cursor) syntax.Ident {
 	return id
 }
 
-// indexKind reads UNIQUE, CLUSTERED and COLUMNSTORE into d, and returns d.
-func indexKind(c *tokens.Cursor, d *syntax.IndexDef) *syntax.IndexDef {
+// indexKind reads UNIQUE, CLUSTERED and COLUMNSTORE into d, and reports whether there was
+// COLUMNSTORE.
+func indexKind(c *tokens.Cursor, d *syntax.IndexDef) (columnstore bool) {
 	d.Unique = c.Accept("UNIQUE")
 	d.Clustering = clustering(c)
-	d.Columnstore = c.Accept("COLUMNSTORE")
-	return d
+	if columnstore = c.Accept("COLUMNSTORE"); columnstore {
+		c.Unsupported("a columnstore index")
+	}
+	return columnstore
 }
 
 // inlineIndex reads an INDEX inside a table definition.
@@ -108,10 +111,10 @@ func inlineIndex(c *tokens.Cursor, column bool) *syntax.IndexDef {
 	d := &syntax.IndexDef{At: c.Here()}
 	c.Expect("INDEX")
 	d.Name = term.Ident(c)
-	indexKind(c, d)
+	columnstore := indexKind(c, d)
 	if c.At("(") {
 		d.Columns = indexColumns(c)
-	} else if !column && !d.Columnstore {
+	} else if !column && !columnstore {
 		c.Fail()
 	}
 	indexTail(c, d)
@@ -135,7 +138,8 @@ func indexTail(c *tokens.Cursor, d *syntax.IndexDef) {
 
 // createIndex reads CREATE INDEX after CREATE.
 func createIndex(c *tokens.Cursor) syntax.Stmt {
-	d := indexKind(c, &syntax.IndexDef{At: c.Here()})
+	d := &syntax.IndexDef{At: c.Here()}
+	columnstore := indexKind(c, d)
 	s := &syntax.CreateIndexStmt{Def: d}
 	c.Expect("INDEX")
 	d.Name = term.Ident(c)
@@ -143,11 +147,10 @@ func createIndex(c *tokens.Cursor) syntax.Stmt {
 	s.Table = term.Name(c)
 	if c.At("(") {
 		d.Columns = indexColumns(c)
-	} else if !d.Columnstore {
+	} else if !columnstore {
 		c.Fail()
 	}
-	if d.Columnstore && c.Accept("ORDER") {
-		c.Unsupported("an ordered columnstore index")
+	if columnstore && c.Accept("ORDER") {
 		term.Idents(c)
 	}
 	indexTail(c, d)

@@ -132,7 +132,7 @@ func Drop(c *tokens.Cursor) syntax.Stmt {
 		return dropFullText(c)
 	}
 	if c.Accept("MASTER", "KEY") {
-		return &syntax.DropStmt{Kind: "MASTER KEY"}
+		return &syntax.NoEffectStmt{}
 	}
 	for _, k := range droppable {
 		if !c.Accept(k.words...) {
@@ -143,11 +143,10 @@ func Drop(c *tokens.Cursor) syntax.Stmt {
 			s.Kind = "PROCEDURE"
 		}
 		if s.Kind == "TRIGGER" && c.Accept("ON") {
-			s.OnDatabase = c.Accept("DATABASE")
-			if !s.OnDatabase {
+			if !c.Accept("DATABASE") {
 				c.Expect("ALL", "SERVER")
-				s.OnServer = true
 			}
+			c.Unsupported("a DDL trigger")
 		}
 		return s
 	}

@@ -1,6 +1,7 @@
 package security
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -17,7 +18,7 @@ func Permission(c *tokens.Cursor) syntax.Stmt {
 	if c.Accept("ON") {
 		s.Class = securable(c)
 		s.On = securableName(c, s.Class)
-		s.Columns = term.OptionalIdents(c)
+		columns(c)
 	}
 	if s.Action == "REVOKE" {
 		c.ExpectAny("TO", "FROM")
@@ -31,28 +32,37 @@ func Permission(c *tokens.Cursor) syntax.Stmt {
 		s.Cascade = c.Accept("CASCADE")
 	}
 	if c.Accept("AS") {
-		s.As = term.Principal(c)
+		term.Principal(c)
+		c.Unsupported(s.Action + " ... AS")
 	}
 	return s
 }
 
-// permissionName reads a permission with its columns.
-func permissionName(c *tokens.Cursor) *syntax.Permission {
-	p := &syntax.Permission{At: c.Here()}
+// columns reads an optional list of columns, to which a permission is limited.
+func columns(c *tokens.Cursor) {
+	if term.OptionalIdents(c) != nil {
+		c.Unsupported("a permission on a column")
+	}
+}
+
+// permissionName reads a permission with its columns, and returns its name.
+func permissionName(c *tokens.Cursor) string {
 	var words []string
 	for c.AtKind(scanner.Word) && !c.AtAny("ON", "TO", "FROM") {
 		words = append(words, c.Next().Upper)
 	}
-	switch p.Name = strings.Join(words, " "); p.Name {
+	columns(c)
+	switch name := strings.Join(words, " "); name {
 	case "":
 		c.Fail()
 	case "ALL PRIVILEGES":
-		p.Name = "ALL"
+		return "ALL"
 	case "EXEC":
-		p.Name = "EXECUTE"
+		return "EXECUTE"
+	default:
+		return name
 	}
-	p.Columns = term.OptionalIdents(c)
-	return p
+	return ""
 }
 
 // securable reads the class before ::; it returns "" if there is none.
@@ -85,6 +95,9 @@ func alterAuthorization(c *tokens.Cursor) syntax.Stmt {
 	c.Expect("ON")
 	s := &syntax.AlterAuthorizationStmt{Class: securable(c)}
 	s.Name = securableName(c, s.Class)
+	if !slices.Contains([]string{"", "DATABASE", "OBJECT", "ROLE", "SCHEMA"}, s.Class) {
+		c.Unsupported("ALTER AUTHORIZATION ON " + s.Class)
+	}
 	c.Expect("TO")
 	if c.Accept("SCHEMA", "OWNER") {
 		s.SchemaOwner = true

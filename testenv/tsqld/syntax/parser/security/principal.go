@@ -46,11 +46,10 @@ func ExecuteAs(c *tokens.Cursor) syntax.Stmt {
 		s.Name = query.Expr(c)
 	}
 	if c.Accept("WITH") {
-		if c.Accept("NO", "REVERT") {
-			s.NoRevert = true
-		} else {
+		if s.NoRevert = c.Accept("NO", "REVERT"); !s.NoRevert {
 			c.Expect("COOKIE", "INTO")
-			s.Cookie = term.Variable(c)
+			term.Variable(c)
+			c.Unsupported("EXECUTE AS WITH COOKIE")
 		}
 	}
 	return s
@@ -66,14 +65,14 @@ func login(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 	case verb == syntax.Alter && c.Accept("DISABLE"):
 		s.Disable = true
 		return s
-	case verb == syntax.Alter && c.Accept("ADD", "CREDENTIAL"):
-		s.AddCredential = term.Ident(c)
-		return s
-	case verb == syntax.Alter && c.Accept("DROP", "CREDENTIAL"):
-		s.DropCredential = term.Ident(c)
+	case verb == syntax.Alter && (c.Accept("ADD", "CREDENTIAL") || c.Accept("DROP", "CREDENTIAL")):
+		term.Ident(c)
+		c.Unsupported("a credential of a login")
 		return s
 	case verb == syntax.Create && c.Accept("FROM"):
-		s.From, s.FromName = principalSource(c, "WINDOWS")
+		if s.Windows = c.Accept("WINDOWS"); !s.Windows {
+			principalSource(c, "a login")
+		}
 		if !c.Accept("WITH") {
 			return s
 		}
@@ -99,7 +98,7 @@ func loginPassword(c *tokens.Cursor, s *syntax.LoginStmt) {
 	for {
 		switch {
 		case c.Accept("HASHED"):
-			s.Hashed = true
+			c.Unsupported("PASSWORD ... HASHED")
 		case c.Accept("MUST_CHANGE"):
 			s.MustChange = true
 		case c.Accept("UNLOCK"):
@@ -112,18 +111,20 @@ func loginPassword(c *tokens.Cursor, s *syntax.LoginStmt) {
 	}
 }
 
-// principalSource reads the source of a login or user after FROM. more are sources in addition to
-// the common ones.
-func principalSource(c *tokens.Cursor, more ...string) (string, syntax.Ident) {
+// principalSource reads an unsupported source of a login or user after FROM.
+func principalSource(c *tokens.Cursor, principal string) {
 	switch {
 	case c.Accept("EXTERNAL", "PROVIDER"):
-		return "EXTERNAL PROVIDER", syntax.Ident{}
+		c.Unsupported(principal + " FROM EXTERNAL PROVIDER")
 	case c.Accept("CERTIFICATE"):
-		return "CERTIFICATE", term.Ident(c)
+		term.Ident(c)
+		c.Unsupported(principal + " FROM CERTIFICATE")
 	case c.Accept("ASYMMETRIC", "KEY"):
-		return "ASYMMETRIC KEY", term.Ident(c)
+		term.Ident(c)
+		c.Unsupported(principal + " FROM ASYMMETRIC KEY")
+	default:
+		c.Fail()
 	}
-	return c.ExpectAny(more...), syntax.Ident{}
 }
 
 // nameOption reads "NAME = value". A value that is a name becomes a column reference.
@@ -161,7 +162,7 @@ func user(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 		if c.Accept("LOGIN") {
 			s.Login = term.Ident(c)
 		} else {
-			s.From, s.FromName = principalSource(c)
+			principalSource(c, "a user")
 		}
 	}
 	if !c.Accept("WITH") {
@@ -191,6 +192,9 @@ func user(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 // role reads a role after ROLE.
 func role(c *tokens.Cursor, verb syntax.Verb, server bool) syntax.Stmt {
 	s := &syntax.RoleStmt{Verb: verb, Server: server, Name: term.Ident(c)}
+	if server && (verb == syntax.Create || c.At("WITH")) {
+		c.Unsupported("a user-defined server role")
+	}
 	switch {
 	case verb == syntax.Create:
 		if c.Accept("AUTHORIZATION") {
@@ -209,7 +213,10 @@ func role(c *tokens.Cursor, verb syntax.Verb, server bool) syntax.Stmt {
 
 // credential reads a credential after CREATE or ALTER.
 func credential(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CredentialStmt{Verb: verb, Scoped: c.Accept("DATABASE", "SCOPED")}
+	s := &syntax.CredentialStmt{Verb: verb}
+	if !c.Accept("DATABASE", "SCOPED") {
+		c.Unsupported("a credential of the server")
+	}
 	c.Expect("CREDENTIAL")
 	s.Name = term.Ident(c)
 	c.Expect("WITH", "IDENTITY", "=")
@@ -218,43 +225,38 @@ func credential(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 		s.Secret = term.Constant(c)
 	}
 	if c.Accept("FOR", "CRYPTOGRAPHIC", "PROVIDER") {
-		s.Provider = term.Ident(c)
+		term.Ident(c)
+		c.Unsupported("a cryptographic provider")
 	}
 	return s
 }
 
-// MasterKey reads a statement on the master key, from MASTER KEY on.
+// MasterKey reads a statement on the master key, from MASTER KEY on. It has no effect, because
+// secrets are not stored.
 func MasterKey(c *tokens.Cursor, action string) syntax.Stmt {
 	c.Expect("MASTER", "KEY")
-	s := &syntax.MasterKeyStmt{Action: action}
 	switch action {
 	case "CREATE":
-		if c.Accept("ENCRYPTION", "BY", "PASSWORD", "=") {
-			s.Password = term.Constant(c)
+		if !c.At("ENCRYPTION") {
+			return &syntax.NoEffectStmt{}
 		}
 	case "OPEN":
 		c.Expect("DECRYPTION", "BY", "PASSWORD", "=")
-		s.Password = term.Constant(c)
+		term.Constant(c)
+		return &syntax.NoEffectStmt{}
 	case "ALTER":
-		switch {
-		case c.Accept("FORCE", "REGENERATE"):
-			s.Detail = "FORCE REGENERATE"
-		case c.Accept("REGENERATE"):
-			s.Detail = "REGENERATE"
-		default:
-			s.Detail = c.ExpectAny("ADD", "DROP") + " ENCRYPTION BY "
-			c.Expect("ENCRYPTION", "BY")
-			if c.Accept("SERVICE", "MASTER", "KEY") {
-				s.Detail += "SERVICE MASTER KEY"
-				return s
+		if c.AcceptAny("ADD", "DROP") != "" {
+			if c.Accept("ENCRYPTION", "BY", "SERVICE", "MASTER", "KEY") {
+				return &syntax.NoEffectStmt{}
 			}
-			s.Detail += "PASSWORD"
-			c.Expect("PASSWORD", "=")
-			s.Password = term.Constant(c)
-			return s
+			break
 		}
-		c.Expect("WITH", "ENCRYPTION", "BY", "PASSWORD", "=")
-		s.Password = term.Constant(c)
+		c.Accept("FORCE")
+		c.Expect("REGENERATE", "WITH")
+	default:
+		return &syntax.NoEffectStmt{}
 	}
-	return s
+	c.Expect("ENCRYPTION", "BY", "PASSWORD", "=")
+	term.Constant(c)
+	return &syntax.NoEffectStmt{}
 }

@@ -118,11 +118,14 @@ func Builtin(at syntax.At, name string) *syntax.ObjectName {
 	return &syntax.ObjectName{At: at, Parts: []syntax.Ident{{Name: name, At: at.Pos()}}}
 }
 
-// ProcedureNumber reads ;n after the name of a procedure; it returns 0 if there is none.
-func ProcedureNumber(c *tokens.Cursor) int {
+// ProcedureNumber reads an optional ;n after the name of a procedure. Only 1 is supported, which
+// means the procedure itself.
+func ProcedureNumber(c *tokens.Cursor) {
 	if !c.At(";") || c.Peek(1).Kind != scanner.Int {
-		return 0
+		return
 	}
 	c.Next()
-	return Integer(c)
+	if Integer(c) > 1 {
+		c.Unsupported("a numbered procedure")
+	}
 }

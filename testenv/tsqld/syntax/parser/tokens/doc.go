@@ -1,10 +1,11 @@
 // Package tokens is the place of the parser in a text: a cursor over the tokens.
 //
-//	func upd(c *tokens.Cursor) syntax.Stmt {
-//		c.Expect("UPDATE", "STATISTICS") // error 102 or 156 at another token
-//		s := &syntax.UpdateStatisticsStmt{Table: term.Name(c)}
+//	func reconfigure(c *tokens.Cursor) syntax.Stmt {
+//		c.Expect("RECONFIGURE") // error 102 or 156 at another token
+//		s := &syntax.ReconfigureStmt{}
 //		if c.Accept("WITH") { // consumes the word if it comes next
-//			s.Options = term.OptionList(c, false)
+//			c.Expect("OVERRIDE")
+//			s.Override = true
 //		}
 //		return s
 //	}

@@ -1,6 +1,8 @@
 package tokens
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
@@ -90,8 +92,12 @@ func (c *Cursor) Supported(read func() syntax.Stmt) syntax.Stmt {
 		return nil
 	}
 	s.SetExtent(start, c.Previous().End, words)
-	if u, ok := s.(*syntax.UnsupportedStmt); ok {
-		u.Text = c.src[s.Start():s.End()]
+	// The text of a module extends to the end of the batch, with the semicolons there.
+	switch text := strings.TrimRight(c.src[s.Start():s.End()], "; \t\r\n"); u := s.(type) {
+	case *syntax.UnsupportedStmt:
+		u.Text = text
+	case *syntax.NoEffectStmt:
+		u.Text = text
 	}
 	return s
 }
