@@ -248,7 +248,7 @@ BEGIN
                 ELSE COALESCE(w.max_parallelism, 1000000) - v.running
             END,
             v.burst = CASE WHEN w.pace IS NOT NULL THEN g.burst END,
-            v.interval_us = 60000000 / (w.pace - g.burst + 1),
+            v.interval_us = (60000000 + w.pace - g.burst) / (w.pace - g.burst + 1), -- rounded up
             v.next_at = CASE WHEN p.next_at > @now THEN p.next_at ELSE @now END
         FROM @waves AS v
         INNER LOOP JOIN jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON r.execution_id = v.rollout_of

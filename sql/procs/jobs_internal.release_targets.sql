@@ -23,8 +23,12 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @ended TABLE (held_by BIGINT NOT NULL PRIMARY KEY);
     DECLARE @revision BIGINT;
-    DECLARE @last BIGINT; -- answers with lower ids hold nothing more that is to be made due
-    DECLARE @answers TABLE (answer_id BIGINT NOT NULL PRIMARY KEY, released_to BIGINT NOT NULL);
+    DECLARE @answers TABLE (
+        answer_id   BIGINT NOT NULL PRIMARY KEY,
+        is_open     BIT NOT NULL,
+        round       BIGINT NULL, -- the revision for which all that it holds is looked at; NULL: that was done
+        released_to BIGINT NOT NULL
+    );
     DECLARE @targets TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY, held_by BIGINT NOT NULL);
 
     SET @more = 0;
@@ -60,14 +64,18 @@ BEGIN
                 AND t.next_attempt_at IS NOT NULL
         );
     -- What a window holds that is open now; and once what each holds, when windows or tags have changed. A target that is held again keeps
-    -- its id, so the second one goes on after the last id; an answer that is not done has minus the revision, so that a later change begins
-    -- with the first id. An answer is asked for as long as it holds something.
+    -- its id, so the second one goes on after the last id. What has changed since it began takes another round, because a target of a
+    -- lower id may have been held again before. An answer is asked for as long as it holds something.
     SELECT @revision = v.revision
     FROM jobs_internal.window_state AS v;
     -- released_to is in no index, so that the locks are on the clustered keys. Plan: all answers, which are as many as windows in different
     -- zones, and a key of IX_target_executions_held_by for each.
-    INSERT INTO @answers (answer_id, released_to)
-    SELECT a.answer_id, a.released_to
+    INSERT INTO @answers (answer_id, is_open, round, released_to)
+    SELECT
+        a.answer_id,
+        CASE WHEN a.is_open = 1 AND a.holds_until > @now THEN 1 ELSE 0 END,
+        CASE WHEN a.revision < 0 THEN -a.revision WHEN a.revision <> @revision THEN @revision END,
+        a.released_to
     FROM jobs_internal.window_answers AS a WITH (UPDLOCK, READPAST, ROWLOCK)
     WHERE (a.revision <> @revision OR a.check_at IS NULL OR (a.is_open = 1 AND a.holds_until > @now))
         AND EXISTS (
@@ -85,13 +93,10 @@ BEGIN
         SELECT d.held_by, CAST(0 AS BIGINT) AS after_id
         FROM @ended AS d
         UNION ALL
-        SELECT
-            l.answer_id,
-            CASE WHEN a.revision = -@revision AND (a.is_open = 0 OR a.holds_until <= @now) THEN l.released_to ELSE 0 END
+        SELECT l.answer_id, CASE WHEN l.is_open = 1 THEN 0 ELSE l.released_to END
         FROM @answers AS l
-        INNER JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id
-        WHERE a.revision <> @revision
-            OR (a.is_open = 1 AND a.holds_until > @now)
+        WHERE l.is_open = 1
+            OR l.round IS NOT NULL
     )
     INSERT INTO @targets (target_execution_id, held_by)
     SELECT TOP (@slice) t.target_execution_id, t.held_by
@@ -108,23 +113,35 @@ BEGIN
     INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
     WHERE t.next_attempt_at IS NOT NULL;
 
-    -- The targets are taken in the order of held_by, so only the answer to which the last one belongs and those behind it may hold more.
-    SET @last = CASE WHEN @more = 1 THEN (SELECT MAX(w.held_by) FROM @targets AS w) ELSE 9223372036854775807 END;
+    -- Plan: per answer the targets of the slice, and one key of IX_target_executions_held_by.
     UPDATE a
     SET a.check_at = COALESCE(a.check_at, @now),
         a.revision = CASE
-            WHEN a.revision = @revision OR a.answer_id < @last THEN @revision
-            WHEN a.is_open = 1 AND a.holds_until > @now THEN a.revision
-            ELSE -@revision
+            WHEN l.is_open = 1 AND r.is_left = 1 THEN a.revision
+            WHEN l.is_open = 1 THEN @revision
+            WHEN r.is_left = 1 THEN COALESCE(-l.round, a.revision)
+            ELSE COALESCE(l.round, a.revision)
         END,
-        a.released_to = CASE
-            WHEN a.revision = @revision OR a.answer_id < @last OR (a.is_open = 1 AND a.holds_until > @now) THEN 0
-            ELSE COALESCE(
-                (SELECT MAX(w.target_execution_id) FROM @targets AS w WHERE w.held_by = a.answer_id),
-                CASE WHEN a.revision = -@revision THEN a.released_to ELSE 0 END
-            )
-        END
+        a.released_to = CASE WHEN l.is_open = 0 AND r.is_left = 1 THEN p.released_to ELSE 0 END
     FROM @answers AS l
-    INNER LOOP JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id;
+    INNER LOOP JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id
+    CROSS APPLY (
+        SELECT COALESCE(
+            (SELECT MAX(w.target_execution_id) FROM @targets AS w WHERE w.held_by = l.answer_id),
+            CASE WHEN l.is_open = 1 THEN 0 ELSE l.released_to END
+        ) AS released_to
+    ) AS p
+    CROSS APPLY (
+        SELECT CASE WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.held_by = l.answer_id
+                AND t.held_by IS NOT NULL
+                AND t.next_attempt_at IS NOT NULL
+                AND t.target_execution_id > p.released_to
+        ) THEN 1 ELSE 0 END AS is_left
+    ) AS r;
+    IF EXISTS (SELECT 1 FROM @answers AS l WHERE l.round <> @revision)
+        SET @more = 1;
     RETURN 0;
 END;

@@ -9,9 +9,9 @@
 --   is_open         1: it is open until then; 0: it is closed.
 --   changes_at      When that changes; NULL: not known.
 --   fault           Why it could not be evaluated; then it is closed. NULL: it was.
---   revision        The revision of window_state for which targets that this row holds were looked at again; minus the revision: those
---                   up to released_to were, and the others are not yet.
---   released_to     See revision; 0 otherwise.
+--   revision        The revision of window_state for which targets that this row holds were looked at again. Below 0: minus the one for
+--                   which that has begun.
+--   released_to     Up to which target_execution_id that is done.
 CREATE TABLE jobs_internal.window_answers (
     answer_id      BIGINT NOT NULL IDENTITY(1, 1),
     calendar_name  NVARCHAR(128) NOT NULL,
