@@ -4,8 +4,8 @@
 --
 --   condition        raised when                                              about        resolved when
 --   RunEnded         a run ends in one of @lifecycles                         the job      a later run ends in another one but Canceled
---   TargetsFailed    at least @percent_failed of the targets of a run did     the job      a later run ends with a smaller share
---                    not succeed
+--   TargetsFailed    at least @percent_failed of the targets of a run did     the job      a later run ends with a smaller share;
+--                    not succeed                                                           not one that failed without targets
 --   RunTooLong       a run takes longer than @factor times the median of      the job      a later run ends in time
 --                    the last @runs good runs, and than @seconds; also
 --                    while it is still going

@@ -47,6 +47,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @most INT = 20; -- questions that have not ended
     DECLARE @kept INT = 100; -- questions that are kept
+    DECLARE @first_kept BIGINT;
     DECLARE @target_group_id UNIQUEIDENTIFIER;
     DECLARE @by NVARCHAR(256);
     DECLARE @by_front BIT;
@@ -101,11 +102,21 @@ BEGIN
         @now, @by, @by_front, DATEADD(DAY, @days, @now)
     );
     SET @question_id = SCOPE_IDENTITY();
-    -- Plan: a range of the clustered key, which has few rows: the cleanup deletes them within minutes.
+    -- Ids have gaps, large ones after a failover, which loses those that the server has cached
+    -- (https://learn.microsoft.com/sql/t-sql/statements/create-table-transact-sql-identity-property). Plan: the last keys, and a range of
+    -- the clustered key, which has few rows: the cleanup deletes them within minutes.
+    SET @first_kept = (
+        SELECT MIN(k.question_id)
+        FROM (
+            SELECT TOP (@kept) x.question_id
+            FROM jobs_internal.questions AS x
+            ORDER BY x.question_id DESC
+        ) AS k
+    );
     UPDATE TOP (10) q
     SET q.expires_at = @now
     FROM jobs_internal.questions AS q WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
-    WHERE q.question_id <= @question_id - @kept
+    WHERE q.question_id < @first_kept
         AND q.is_active = 0
         AND q.expires_at > @now;
 

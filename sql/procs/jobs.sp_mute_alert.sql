@@ -1,5 +1,5 @@
--- Mutes a rule of alerts until a time, or ends that. A muted rule raises and resolves alerts, but nothing is sent; an alert that is still
--- open when the time has passed is notified then.
+-- Mutes a rule of alerts until a time, or ends that. A muted rule raises and resolves alerts, but nothing is sent, also nothing that waits
+-- for delivery already; an alert that is still open when the time has passed is notified then.
 --
 -- Parameters:
 --   @alert_name  Name of the rule.

@@ -3,7 +3,8 @@
 --
 -- Parameters:
 --   @skip_until  Instants of schedules before this time (UTC) are not run, and are recorded as skipped when they would have fired, also
---                those that wait for an earlier run; instants of backfills are run. NULL: none is skipped for this reason.
+--                those that wait for an earlier run; instants of backfills are run. NULL: none is skipped for this reason. The time of an
+--                earlier call holds on if it is later, unless it has not passed yet: then a call with another time corrects it.
 -- Called by: members of the role jobs_admin.
 -- Locks:     see jobs_internal.check_place; the row of the job agent (X); an insert into audit_entries.
 -- Job agent: in each state: the pause is another switch than the state.
@@ -35,12 +36,16 @@ BEGIN
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
     EXECUTE jobs_internal.check_place @accept = 1;
-    -- An earlier @skip_until holds on: its instants may not have been recorded yet.
+    -- An earlier @skip_until holds on: its instants may not have been recorded yet. One that lies in the future, such as a wrong year, is
+    -- replaced.
     UPDATE a
     SET a.paused_at = NULL,
         a.paused_by = NULL,
         a.pause_reason = NULL,
-        a.skip_until = CASE WHEN @skip_until > a.skip_until OR a.skip_until IS NULL THEN @skip_until ELSE a.skip_until END
+        a.skip_until = CASE
+            WHEN a.skip_until IS NULL OR @skip_until > a.skip_until OR (a.skip_until > @now AND @skip_until IS NOT NULL) THEN @skip_until
+            ELSE a.skip_until
+        END
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
     SET @audit_after = (

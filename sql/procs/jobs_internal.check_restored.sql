@@ -3,7 +3,7 @@
 --
 -- A backup that is younger than a lease brings its terms along, so agents go on without a new one. But it always leaves a gap: the
 -- time of the last pass is that of the backup. So passes and firings look for a restore after each gap of more than five seconds, and
--- cost nothing else.
+-- cost nothing else. Another server may have another clock: a last pass in the future is a gap, too.
 --
 -- Parameters:
 --   @after_gap  1: only if no pass has advanced for more than five seconds. 0: always.
@@ -26,7 +26,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.advance_state AS a
             WHERE a.id = 1
-                AND a.last_advanced_at >= DATEADD(SECOND, -5, @now)
+                AND a.last_advanced_at BETWEEN DATEADD(SECOND, -5, @now) AND DATEADD(SECOND, 5, @now)
         )
         RETURN 0;
     EXECUTE jobs_internal.check_place @found = @found OUTPUT;

@@ -1,5 +1,6 @@
 -- Leases deliveries that are due to a process that can carry them out, and gives up those that have expired. A lease that has passed is
--- taken over by the next caller. While the control database is paused, nothing is leased, and deliveries wait.
+-- taken over by the next caller. While the control database is paused, nothing is leased, and deliveries wait. Those about alerts of a rule
+-- that is muted wait, too.
 --
 -- Parameters:
 --   @holder         The process.
@@ -50,6 +51,13 @@ BEGIN
                 (c.enabled = 1 OR d.kind = N'Test')
                 AND (c.needs_secrets = 0 OR @with_secrets = 1)
                 AND CONCAT(N',', @channel_types, N',') LIKE CONCAT(N'%,', c.channel_type, N',%')
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.alerts AS a
+                    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
+                    WHERE a.alert_id = d.alert_id
+                        AND r.muted_until > @now
+                )
             )
         )
     ORDER BY d.next_attempt_at, d.delivery_id;

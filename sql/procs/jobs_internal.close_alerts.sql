@@ -20,6 +20,8 @@ BEGIN
     DECLARE @resolved NVARCHAR(MAX); -- JSON for resolve_alerts
     DECLARE @gone TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, reason NVARCHAR(1000) NOT NULL);
     DECLARE @locked TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, note NVARCHAR(1000) NULL);
+    DECLARE @silent TABLE (alert_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @repeated TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, note NVARCHAR(1000) NULL);
 
     SET @more = 0;
     INSERT INTO @gone (alert_id, reason)
@@ -49,6 +51,31 @@ BEGIN
     WHERE a.resolved_at IS NULL;
     IF @@ROWCOUNT > 0 AND @read = @most
         SET @more = 1;
+    -- Open alerts that were notified before their rule was told to repeat notifications.
+    INSERT INTO @silent (alert_id)
+    SELECT TOP (@most) a.alert_id
+    FROM jobs_internal.alerts AS a
+    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
+    WHERE a.resolved_at IS NULL
+        AND a.state = N'Open'
+        AND a.notify_at IS NULL
+        AND a.notified_at IS NOT NULL
+        AND r.enabled = 1
+        AND r.repeat_seconds IS NOT NULL;
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO @repeated (alert_id, note)
+        SELECT a.alert_id, a.acknowledge_note
+        FROM @silent AS s
+        INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = s.alert_id
+        WHERE a.state = N'Open'
+            AND a.notify_at IS NULL;
+        UPDATE a
+        SET a.notify_at = DATEADD(SECOND, r.repeat_seconds, a.notified_at)
+        FROM @repeated AS x
+        INNER LOOP JOIN jobs_internal.alerts AS a ON a.alert_id = x.alert_id
+        INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id;
+    END;
     EXECUTE jobs_internal.notify_alerts @now = @now;
     SET @resolved = (
         SELECT g.alert_id, g.reason

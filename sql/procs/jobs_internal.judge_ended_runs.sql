@@ -77,6 +77,8 @@ BEGIN
             WHEN r.condition = N'TargetsFailed' AND 100.0 * x.not_succeeded / NULLIF(x.targets, 0) >= r.percent_failed THEN 1
             WHEN r.condition = N'RunTooLong' AND x.end_time > l.limit_at THEN 1
             WHEN x.lifecycle = N'Canceled' THEN NULL
+            -- It failed before its targets were known, so it says nothing of them.
+            WHEN r.condition = N'TargetsFailed' AND COALESCE(x.targets, 0) = 0 AND x.lifecycle IN (N'Failed', N'TimedOut') THEN NULL
             ELSE 0
         END AS is_met,
         CONCAT(N'job:', x.job_id) AS subject_key,

@@ -1,4 +1,5 @@
--- Resolves alerts, and makes notifications about it where the rule asks for them. Nothing more is sent for a rule that is gone.
+-- Resolves alerts, and makes notifications about it where the rule asks for them. When more than ten alerts of a rule are resolved at once,
+-- they are sent together, as in jobs_internal.notify_alerts. Nothing more is sent for a rule that is gone.
 --
 -- Parameters:
 --   @alerts  JSON array of objects: alert_id, reason. The caller holds these alerts, which are unresolved.
@@ -15,6 +16,12 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @resolved TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, reason NVARCHAR(1000) NOT NULL);
+    DECLARE @told TABLE (
+        alert_id BIGINT NOT NULL PRIMARY KEY,
+        rule_id  INT NOT NULL,
+        place    BIGINT NOT NULL, -- among those of the rule
+        total    INT NOT NULL
+    );
 
     INSERT INTO @resolved (alert_id, reason)
     SELECT o.alert_id, o.reason
@@ -33,26 +40,56 @@ BEGIN
     WHERE d.alert_id IS NOT NULL
         AND d.state = N'Pending'
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS r WHERE r.rule_id = a.rule_id AND r.enabled = 1);
+    INSERT INTO @told (alert_id, rule_id, place, total)
+    SELECT
+        a.alert_id,
+        a.rule_id,
+        ROW_NUMBER() OVER (PARTITION BY a.rule_id ORDER BY a.alert_id),
+        COUNT(*) OVER (PARTITION BY a.rule_id)
+    FROM @resolved AS v
+    INNER JOIN jobs_internal.alerts AS a ON a.alert_id = v.alert_id
+    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
+    WHERE a.state = N'Open'
+        AND a.acknowledged_at IS NULL
+        AND a.notified_at IS NOT NULL
+        AND r.enabled = 1
+        AND r.notify_resolved = 1
+        AND (r.muted_until IS NULL OR r.muted_until <= @now);
     INSERT INTO jobs_internal.alert_deliveries (
         notification_id, alert_id, channel_id, channel_name, kind, title, message, occurrences, last_at, state, created_at, expires_at,
         next_attempt_at, attempts
     )
     SELECT
         NEWID(), a.alert_id, c.channel_id, c.name, N'Resolved',
-        CAST(CONCAT(N'Resolved: ', a.title) AS NVARCHAR(400)), -- LEFT may count a pair of UTF-16 as one
-        CONCAT(v.reason, NCHAR(10), N'Before: ', a.message), a.occurrences, a.last_at, N'Pending', @now, DATEADD(DAY, 1, @now), @now, 0
-    FROM @resolved AS v
-    INNER JOIN jobs_internal.alerts AS a ON a.alert_id = v.alert_id
-    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
-    INNER JOIN jobs_internal.alert_rule_channels AS x ON x.rule_id = r.rule_id
+        CAST(CASE -- LEFT may count a pair of UTF-16 as one
+            WHEN t.total > 10 THEN CONCAT(N'Resolved: ', t.total, N' alerts of ''', r.name, N''', such as: ', a.title)
+            ELSE CONCAT(N'Resolved: ', a.title)
+        END AS NVARCHAR(400)),
+        CONCAT(
+            CASE
+                WHEN t.total > 10 THEN CONCAT(
+                    (
+                        SELECT STRING_AGG(CAST(b.title AS NVARCHAR(MAX)), NCHAR(10)) WITHIN GROUP (ORDER BY b.alert_id)
+                        FROM @told AS o
+                        INNER JOIN jobs_internal.alerts AS b ON b.alert_id = o.alert_id
+                        WHERE o.rule_id = t.rule_id
+                            AND o.place <= 20
+                    ),
+                    CASE WHEN t.total > 20 THEN CONCAT(NCHAR(10), N'and ', t.total - 20, N' more.') END,
+                    NCHAR(10)
+                )
+            END,
+            v.reason, NCHAR(10), N'Before: ', a.message
+        ),
+        a.occurrences, a.last_at, N'Pending', @now, DATEADD(DAY, 1, @now), @now, 0
+    FROM @told AS t
+    INNER JOIN @resolved AS v ON v.alert_id = t.alert_id
+    INNER JOIN jobs_internal.alerts AS a ON a.alert_id = t.alert_id
+    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = t.rule_id
+    INNER JOIN jobs_internal.alert_rule_channels AS x ON x.rule_id = t.rule_id
     INNER JOIN jobs_internal.alert_channels AS c ON c.channel_id = x.channel_id
-    WHERE a.state = N'Open'
-        AND a.acknowledged_at IS NULL
-        AND a.notified_at IS NOT NULL
-        AND r.enabled = 1
-        AND r.notify_resolved = 1
-        AND (r.muted_until IS NULL OR r.muted_until <= @now)
-        AND c.enabled = 1;
+    WHERE c.enabled = 1
+        AND (t.total <= 10 OR t.place = 1);
     UPDATE a
     SET a.state = N'Resolved',
         a.resolved_at = @now,
