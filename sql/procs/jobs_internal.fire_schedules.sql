@@ -298,6 +298,8 @@ BEGIN
     SET m.job_version = j.current_version,
         m.overlap = CASE
             WHEN w.rollout_plan IS NOT NULL AND COALESCE(m.overlap, s.overlap) IN (N'AllowAll', N'Elastic') THEN N'Skip'
+            -- The roll-out that is to end runs on, and another one would skip its targets.
+            WHEN w.rollout_plan IS NOT NULL AND COALESCE(m.overlap, s.overlap) = N'TerminateOther' THEN N'CancelOther'
             ELSE COALESCE(m.overlap, s.overlap)
         END,
         m.fault = COALESCE(s.parameters_fault, o.fault),
@@ -320,7 +322,10 @@ BEGIN
             ELSE 0
         END,
         m.room = g.max_runs - (s.executions - s.counted_from)
-            - (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = m.schedule_id AND b.backfill_id IS NULL)
+            - CASE
+                WHEN COALESCE(m.overlap, s.overlap) IN (N'CancelOther', N'TerminateOther') THEN 0 -- which replace what waits
+                ELSE (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = m.schedule_id AND b.backfill_id IS NULL)
+            END
     FROM @moved AS m
     INNER JOIN @given AS g ON g.firing_no = m.firing_no
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
