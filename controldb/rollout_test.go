@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/callbacks"
 	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
@@ -638,5 +639,45 @@ func TestFilterOfAWaveIsUnknown(t *testing.T) {
 		require.Equal(t, "Failed: Pending Pending", c.rollout(t, run))
 		require.Equal(t, "Failed", c.lifecycle(t, run))
 		require.Contains(t, get[string](t, c, `SELECT reason FROM jobs.rollouts`), "The tags of the wave 'gold' cannot be evaluated: at character 6: ")
+	})
+}
+
+// TestGateLetsCallbacksFinish: after a failure, a plan that lets running targets finish waits for
+// the reports about them. A deletion of the job does not.
+func TestGateLetsCallbacksFinish(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g'`)
+		c.httpJob(t, "j", func(spec *model.StepSpec) { spec.TargetGroup, spec.RetryAttempts = ptr("g"), ptr(0) })
+		c.plan(t, nil, members{"name": "all", "targets": "rest"})
+		term := c.actionTerm(t)
+		run := c.start(t, "j")
+		var tasks []controldb.Task
+		for len(tasks) < 3 {
+			for _, task := range c.pass(t, term).Tasks {
+				if task.Kind == controldb.TaskRun {
+					tasks = append(tasks, task)
+					continue
+				}
+				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, numbered(3))))
+			}
+		}
+		first, second := callbacks.HashToken("first"), callbacks.HashToken("second")
+		c.begin(t, term, tasks[0], &first)
+		c.begin(t, term, tasks[1], &second)
+		c.complete(t, term, targets.Accepted, "202", tasks[:2]...)
+		c.complete(t, term, targets.Failed, "no", tasks[2])
+		states := func() []string {
+			for range 3 {
+				c.pass(t, term)
+			}
+			return c.rows(t, `SELECT t.lifecycle FROM jobs_internal.target_executions AS t
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id WHERE e.rollout_of IS NOT NULL ORDER BY t.target_execution_id`)
+		}
+		require.Equal(t, []string{"WaitingForCallback", "WaitingForCallback", "Failed"}, states())
+		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), first, callbacks.Report{Success: true}))
+		require.Equal(t, []string{"Succeeded", "WaitingForCallback", "Failed"}, states())
+		c.exec(t, `EXECUTE jobs.sp_delete_job N'j', @force = 1`)
+		require.Equal(t, []string{"Succeeded", "Canceled", "Failed"}, states())
+		require.NotEqual(t, "WaitingForChildJobExecutions", c.lifecycle(t, run))
 	})
 }

@@ -34,6 +34,8 @@ func TestSAPDelayEvents(t *testing.T) {
 		}{
 			{"late", `{"onDelay": true}`, 25 * time.Minute, controldb.Outcome{Outcome: targets.Succeeded}, []string{"The job 'late' has started 25 minutes late|WARNING"}},
 			{"within the threshold", `{"onDelay": true}`, 19 * time.Minute, controldb.Outcome{Outcome: targets.Succeeded}, nil},
+			{"late, and no JSON", `onDelay`, 25 * time.Minute, controldb.Outcome{Outcome: targets.Succeeded}, nil},
+			{"late, and no truth value", `{"onDelay": "perhaps"}`, 25 * time.Minute, controldb.Outcome{Outcome: targets.Succeeded}, nil},
 			{"late, and nobody asked", `{"onError": true}`, 25 * time.Minute, controldb.Outcome{Outcome: targets.Succeeded}, nil},
 			{
 				"late, and failed", `{"onDelay": true, "onError": true}`, 40 * time.Minute, controldb.Outcome{Outcome: targets.Failed, Message: "m"},

@@ -147,3 +147,16 @@ func TestReadRunsAreKept(t *testing.T) {
 		assert.True(t, 0 <= locked && locked < inserted, "%s locks at %d and inserts at %d", name, locked, inserted)
 	}
 }
+
+// TestStartsOfRollOutsExclude: a job has one active roll-out, so all that start one hold the job's
+// row in a mode that excludes the others.
+func TestStartsOfRollOutsExclude(t *testing.T) {
+	r := readTree(t)
+	for _, name := range []string{
+		"jobs.sp_start_job", "jobs.sp_undo_rollout", "jobs_internal.fire_schedules", "jobs_internal.start_buffered_runs", "jobs_internal.start_triggered_runs",
+	} {
+		assert.True(t, slices.ContainsFunc(r.walkLocks(name, true, true).kept, func(a *access) bool {
+			return a.table == "jobs" && a.index == "PK_jobs" && a.mode == modeU
+		}), name)
+	}
+}

@@ -132,6 +132,7 @@ BEGIN
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
         e.stop_requested_by = COALESCE(e.stop_requested_by, @by),
+        e.drains = 0,
         e.parked = 0
     FROM @runs AS r
     INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id

@@ -1,5 +1,5 @@
--- Gives a roll-out more time until its deadline. One that has paused at its deadline gets a new one, and stays paused until it is resumed
--- (jobs.sp_resume_rollout).
+-- Gives a roll-out more time until its deadline. One that has paused at its deadline, or whose deadline has passed during a pause, gets a
+-- new one, and stays paused until it is resumed (jobs.sp_resume_rollout).
 --
 -- Parameters:
 --   @job_execution_id  The roll-out: the id of its own run.

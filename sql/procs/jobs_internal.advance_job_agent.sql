@@ -114,7 +114,7 @@ BEGIN
         SELECT e.execution_id
         FROM jobs_internal.job_executions AS e
         WHERE e.is_active = 1
-            AND e.stop_requested_at IS NULL;
+            AND (e.stop_requested_at IS NULL OR e.drains = 1);
         WHILE EXISTS (SELECT 1 FROM @runs AS r)
         BEGIN
             DELETE FROM @batch;
@@ -128,11 +128,12 @@ BEGIN
             UPDATE e
             SET e.stop_requested_at = @now,
                 e.stop_requested_by = @caller,
+                e.drains = 0,
                 e.parked = 0
             FROM @batch AS w
             INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = w.execution_id
             WHERE e.is_active = 1
-                AND e.stop_requested_at IS NULL;
+                AND (e.stop_requested_at IS NULL OR e.drains = 1);
         END;
 
         -- As many passes as an agent would make at once, so that the runs end without agents as well.

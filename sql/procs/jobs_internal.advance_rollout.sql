@@ -198,7 +198,8 @@ BEGIN
                         r.paused_by = @started_by,
                         r.pause_reason = N'It was started to be looked at (@hold).'
                     FROM jobs_internal.rollouts AS r
-                    WHERE r.execution_id = @execution_id;
+                    WHERE r.execution_id = @execution_id
+                        AND r.paused_at IS NULL; -- its deadline may have passed
             END;
         END;
         ELSE IF @state = N'Starting' AND @wave > @waves

@@ -45,7 +45,7 @@ BEGIN
     DECLARE @waves INT;
     DECLARE @seed INT;
     DECLARE @paused_at DATETIME2(7);
-    DECLARE @paused_by NVARCHAR(128);
+    DECLARE @passed_in_pause BIT; -- 1: its deadline has, and it has not gone on since (jobs_internal.pass_deadline)
     DECLARE @deadline_at DATETIME2(7);
     DECLARE @approval NVARCHAR(10);
     DECLARE @approved_at DATETIME2(7);
@@ -116,8 +116,12 @@ BEGIN
         @state = r.state,
         @current = r.wave,
         @paused_at = r.paused_at,
-        @paused_by = r.paused_by,
-        @deadline_at = r.deadline_at
+        @deadline_at = r.deadline_at,
+        @passed_in_pause = CASE
+            WHEN r.paused_at IS NOT NULL
+                AND (r.paused_by = N'(deadline)' OR r.pause_reason LIKE N'%The deadline %Z of the plan has passed.') THEN 1
+            ELSE 0
+        END
     FROM jobs_internal.rollouts AS r
     WHERE r.execution_id = @execution_id;
     SET @waves = (SELECT COUNT(*) FROM jobs_internal.rollout_waves AS w WHERE w.execution_id = @execution_id);
@@ -195,7 +199,7 @@ BEGIN
         WHEN @action = N'Move' AND @from_ran = 1 THEN N'its script has begun on the target already'
         WHEN @action = N'Extend' AND (@state NOT IN (N'Baking', N'Probing') OR @wave_state <> N'Baking') THEN N'it does not bake'
         -- pass_deadline removes a deadline that has passed.
-        WHEN @action = N'Deadline' AND @deadline_at IS NULL AND (@paused_at IS NULL OR @paused_by <> N'(deadline)')
+        WHEN @action = N'Deadline' AND @deadline_at IS NULL AND @passed_in_pause = 0
             THEN N'it has no deadline, or its deadline has passed and it went on'
     END;
     SET @goes_on = CASE

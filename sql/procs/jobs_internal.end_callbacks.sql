@@ -1,6 +1,6 @@
--- Ends waits for callbacks: by the report, if one was accepted, else by a stop request or at the deadline. A failure that is
--- reported is retried by the step's policy, unless its retry_errors is Transient. The targets' steps are not parked any more;
--- jobs_internal.advance does the same for their runs.
+-- Ends waits for callbacks: by the report, if one was accepted, else by a stop request or at the deadline. A run that goes on to its end
+-- after a stop request (drains) waits for its reports. A failure that is reported is retried by the step's policy, unless its retry_errors
+-- is Transient. The targets' steps are not parked any more; jobs_internal.advance does the same for their runs.
 --
 -- Cost: (callbacks that end), at most @slice a call; the next pass ends the rest. Callbacks that still wait are not read.
 --
@@ -73,6 +73,7 @@ BEGIN
         ) AS w
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
+            AND COALESCE(e.drains, 0) = 0
             AND s.is_active = 1;
         SET @room = @room - @@ROWCOUNT;
     END;

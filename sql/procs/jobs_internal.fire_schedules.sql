@@ -28,7 +28,7 @@
 --               cannot continue).
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
--- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
+-- Locks:     the jobs (S; U if they have a plan of roll-outs) and the schedules (U, X), skipping locked rows, the schedules' rows in
 --            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions,
 --            schedule_skips and rest_action_log.
 -- Returns:   one row per instant to run, and one per firing without such instants that is stale, locked or only skips:
@@ -52,6 +52,8 @@ BEGIN
     DECLARE @skip_until DATETIME2(7);
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    DECLARE @planned_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- whose runs are roll-outs
+    DECLARE @exclusive_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @wanted_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, schedule_id BIGINT NOT NULL); -- that the overlap policy may end
@@ -168,6 +170,23 @@ BEGIN
     SELECT j.job_id, j.current_version
     FROM @wanted_jobs AS wj
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD, READPAST, ROWLOCK) ON j.job_id = wj.job_id;
+    -- A job has one roll-out, and S does not keep others from starting one: two firings may have it at once, and jobs.sp_start_job has U.
+    INSERT INTO @planned_jobs (job_id)
+    SELECT lj.job_id
+    FROM @locked_jobs AS lj
+    INNER JOIN jobs_internal.job_versions AS w ON w.job_id = lj.job_id AND w.version = lj.current_version
+    WHERE w.rollout_plan IS NOT NULL;
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO @exclusive_jobs (job_id, current_version)
+        SELECT j.job_id, j.current_version
+        FROM @planned_jobs AS p
+        INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = p.job_id;
+        DELETE lj
+        FROM @locked_jobs AS lj
+        INNER JOIN @planned_jobs AS p ON p.job_id = lj.job_id
+        WHERE NOT EXISTS (SELECT 1 FROM @exclusive_jobs AS x WHERE x.job_id = lj.job_id);
+    END;
     INSERT INTO @locked_schedules (schedule_id, revision)
     SELECT s.schedule_id, s.revision
     FROM @wanted_schedules AS ws
@@ -279,6 +298,8 @@ BEGIN
     SET m.job_version = j.current_version,
         m.overlap = CASE
             WHEN w.rollout_plan IS NOT NULL AND COALESCE(m.overlap, s.overlap) IN (N'AllowAll', N'Elastic') THEN N'Skip'
+            -- The roll-out that is to end runs on, and another one would skip its targets.
+            WHEN w.rollout_plan IS NOT NULL AND COALESCE(m.overlap, s.overlap) = N'TerminateOther' THEN N'CancelOther'
             ELSE COALESCE(m.overlap, s.overlap)
         END,
         m.fault = COALESCE(s.parameters_fault, o.fault),
@@ -301,7 +322,10 @@ BEGIN
             ELSE 0
         END,
         m.room = g.max_runs - (s.executions - s.counted_from)
-            - (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = m.schedule_id AND b.backfill_id IS NULL)
+            - CASE
+                WHEN COALESCE(m.overlap, s.overlap) IN (N'CancelOther', N'TerminateOther') THEN 0 -- which replace what waits
+                ELSE (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = m.schedule_id AND b.backfill_id IS NULL)
+            END
     FROM @moved AS m
     INNER JOIN @given AS g ON g.firing_no = m.firing_no
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id

@@ -33,7 +33,8 @@ BEGIN
         r.paused_by = CASE WHEN @aborts = 1 THEN r.paused_by ELSE COALESCE(r.paused_by, N'(deadline)') END,
         r.pause_reason = CASE
             WHEN @aborts = 1 THEN r.pause_reason
-            WHEN r.paused_at IS NOT NULL THEN CONCAT(r.pause_reason + N' ', @text) -- why a person has paused it stays
+            -- Why a person has paused it stays. It may have several deadlines during one pause, hence the cut.
+            WHEN r.paused_at IS NOT NULL THEN CAST(CONCAT(r.pause_reason + N' ', @text) AS NVARCHAR(2000))
             ELSE @text
         END
     FROM jobs_internal.rollouts AS r

@@ -47,10 +47,11 @@ BEGIN
         FROM OPENJSON(@runs) AS v
         INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = CAST(v.value AS BIGINT)
         INNER JOIN jobs_internal.rest_jobs AS r ON r.job_id = e.job_id
-        CROSS APPLY OPENJSON(r.ans_config) WITH (
-            on_success BIT '$.onSuccess',
-            on_error   BIT '$.onError',
-            on_delay   BIT '$.onDelay'
+        -- A text that is no JSON, or no BIT, would be an error in each evaluation of alerts.
+        CROSS APPLY OPENJSON(CASE WHEN ISJSON(r.ans_config) = 1 THEN r.ans_config END) WITH (
+            on_success NVARCHAR(10) '$.onSuccess',
+            on_error   NVARCHAR(10) '$.onError',
+            on_delay   NVARCHAR(10) '$.onDelay'
         ) AS a
         WHERE e.is_active = 0
             AND e.schedule_id IS NOT NULL
@@ -77,17 +78,17 @@ BEGIN
         INNER JOIN jobs_internal.rest_schedules AS s ON s.schedule_id = r.schedule_id
         CROSS APPLY (
             SELECT N'INFO' AS severity, N'NOTIFICATION' AS category, CONCAT(N'The job ''', r.name, N''' has succeeded') AS subject
-            WHERE r.on_success = 1
+            WHERE r.on_success = N'true'
                 AND x.run_state = N'SUCCESS'
             UNION ALL
             SELECT N'ERROR', N'EXCEPTION', CONCAT(N'The job ''', r.name, N''' has failed: ', x.run_state)
-            WHERE r.on_error = 1
+            WHERE r.on_error = N'true'
                 AND x.run_state <> N'SUCCESS'
             UNION ALL
             SELECT
                 N'WARNING', N'ALERT',
                 CONCAT(N'The job ''', r.name, N''' has started ', DATEDIFF(MINUTE, x.due_at, x.executed_at), N' minutes late')
-            WHERE r.on_delay = 1
+            WHERE r.on_delay = N'true'
                 AND x.executed_at > DATEADD(MINUTE, 20, x.due_at)
         ) AS k
     )

@@ -40,7 +40,7 @@
 --                      needs is checked); NULL: they run. DESIGN.md, "Trial and preflight".
 --   mode_options       The options of the mode, a JSON object, as jobs.sp_start_job describes them; NULL: none.
 --   ignore_windows     1: its targets, and those of the waves of its roll-out, do not wait for the windows of their databases.
---   drains             1: a stop request cancels only what no agent holds; what runs goes on to its end.
+--   drains             1: a stop request cancels only what has not begun; what runs, or waits for a callback, goes on to its end.
 --   upstream_runs      Of a run that a trigger started on the databases on which its upstream jobs succeeded (@targets of
 --                      jobs.sp_add_job_trigger), and of its reruns: the internal keys of their runs, separated by commas, at most five of
 --                      each job, the latest first; negative: a roll-out. NULL: it has all databases.
