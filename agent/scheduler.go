@@ -93,8 +93,8 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 }
 
 // runOnce handles the due schedules and the schedules that wait for validation. It returns how long
-// to wait before the next round: until the next stored due instant, but at most the slow poll
-// interval, because schedules may be added at any time, and should be validated within a second.
+// to wait before the next round: until the next stored due instant, but at most a second at the
+// default interval, because schedules may be added at any time, and should be validated soon.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if !s.rechecked {
 		n, remaining, err := s.store.RecheckSchedules(ctx, s.term.ID, schedule.Engine())
@@ -128,7 +128,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	longest := s.cfg.polls().Schedules(s.crowd.size())
-	wait := longest - rand.N(longest/5+1) // random, so that several agents do not run in step
+	wait := longest - rand.N(longest/10+1) // random, so that several agents do not run in step
 	if !due.NextFireAt.IsZero() {
 		// The instant may have passed already. Wait a millisecond at least: without the wait, the
 		// loop would spin while the database's clock is behind.

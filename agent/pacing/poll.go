@@ -77,13 +77,13 @@ func (p Polls) AfterPass(s Passed, jitter func(time.Duration) time.Duration) tim
 // Gather returns how long an outcome waits for others of its delivery at most.
 func (p Polls) Gather(agents int) time.Duration { return crowded(agents, p.Active, p.Idle) }
 
-// Slow is the time between looks for state that changes rarely: new schedules, and drift under
-// load.
+// Slow is the time between looks for state that changes rarely, such as drift under load.
 func (p Polls) Slow() time.Duration { return 3 * p.Idle }
 
 // Schedules returns the longest time between two looks for schedules that are new or due, of an
-// agent of so many. A due instant that is known ends the wait earlier.
-func (p Polls) Schedules(agents int) time.Duration { return crowded(agents, p.Slow(), p.Lease) }
+// agent of so many: one second at the default Idle. A due instant that is known ends the wait
+// earlier.
+func (p Polls) Schedules(agents int) time.Duration { return crowded(agents, 10*p.Idle/3, p.Lease) }
 
 // Evaluation returns the time between two evaluations of alerts, of an agent of so many. A
 // watchdog that is late by this time after most agents have died is still useful.
