@@ -214,6 +214,7 @@ var allowed = map[string][]string{
 	"testenv":              {"sql", "jobs/...", "targets/...", "controldb", "controldb/catalog", "controldb/deploy", "controldb/executions", "controldb/measure", "controldb/secrets", "controldb/targetgroups", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":       {"jobs"},
 	"testenv/differential": {"jobs/schedule"},
+	"testenv/tdsclient":    {"testenv/tsqld/tds", "testenv/tsqld/types"},
 	"testenv/sqlprinter":   {"testenv/tsqld/syntax", "testenv/tsqld/syntax/printer", "testenv/tsqld/syntax/scanner"},
 	"testenv/strict":       {"golang.org/x/text/..."},
 	// The benchmarks of `jobagent bench`, which gives them a server, an agent and a front.

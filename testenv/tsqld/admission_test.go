@@ -12,6 +12,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -147,7 +148,7 @@ func TestClientsThatHaveBegunHaveMoreTime(t *testing.T) {
 		time.Sleep(loginIdleLimit - time.Millisecond)
 		_, _, err := tds.ReadMessage(begun.conn, 4096)
 		require.NoError(t, err)
-		begun.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
+		begun.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
 		require.Equal(t, tds.Version74, begun.answer().ack)
 		time.Sleep(loginTime)
 		synctest.Wait()
@@ -169,7 +170,7 @@ func TestRequireTLS(t *testing.T) {
 	require.Equal(t, LoginFailure{Address: pipeAddr("client"), Reason: reasonPlain}, <-told)
 	// A client that omits PRELOGIN gets the reason; its password is not checked.
 	c := connectRaw(t, f, tds.Version74)
-	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
+	c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
 	require.Equal(t, []int32{17835}, c.answer().numbers)
 	require.Equal(t, reasonPlain, (<-told).Reason)
 	// A client that continues without encryption after the answer to its PRELOGIN is ignored.

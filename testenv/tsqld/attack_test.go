@@ -19,6 +19,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -373,7 +374,7 @@ func newAttackClient(t *testing.T, s *attacked) *attackClient {
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	c := &attackClient{t: t, conn: conn, out: tds.NewMessageWriter(conn, tds.DefaultPacketSize)}
-	c.message(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "bob", Password: "Secret-0", App: "attack"}))
+	c.message(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "bob", Password: "Secret-0", App: "attack"}))
 	h, _, err := tds.ReadMessage(conn, 1<<20)
 	require.NoError(t, err)
 	c.spid = int(h.SPID)
@@ -392,7 +393,7 @@ func (c *attackClient) message(kind tds.PacketType, payload []byte) {
 // send sends a batch.
 func (c *attackClient) send(text string) {
 	c.t.Helper()
-	c.message(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Text: text}, tds.Version74))
+	c.message(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{Text: text}, tds.Version74))
 }
 
 // close breaks the connection off.
@@ -420,7 +421,7 @@ func TestMessagesThatNeverEndTakeNoMemory(t *testing.T) {
 	}
 	heap, _ := w.stop()
 	require.Less(t, heap, int64(32<<20), "empty packets")
-	whole := tds.AppendBatch(nil, &tds.Batch{Text: "SELECT 1 --" + strings.Repeat("x", 20<<20)}, tds.Version74)
+	whole := tdsclient.AppendBatch(nil, &tds.Batch{Text: "SELECT 1 --" + strings.Repeat("x", 20<<20)}, tds.Version74)
 	const most = 30_000
 	for len(whole) > most {
 		packet(false, whole[:most])

@@ -26,6 +26,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -204,7 +205,7 @@ func (s *hostileServer) after(form uint8, data []byte) error {
 	if err := conn.SetDeadline(time.Now().Add(hostileTime)); err != nil {
 		return err
 	}
-	login := tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "intruder", Password: "secret", PacketSize: tds.DefaultPacketSize})
+	login := tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "intruder", Password: "secret", PacketSize: tds.DefaultPacketSize})
 	if err := exchange(conn, tds.PacketLogin7, login); err != nil {
 		return fmt.Errorf("log in: %w", err)
 	}
@@ -219,7 +220,7 @@ func (s *hostileServer) after(form uint8, data []byte) error {
 			data = data[1:]
 		}
 	case asBulk:
-		announce := tds.AppendBatch(nil, &tds.Batch{Text: "INSERT BULK t (a int, b nvarchar(50), c decimal(18, 4), d datetime2, e varbinary(max))"}, tds.Version74)
+		announce := tdsclient.AppendBatch(nil, &tds.Batch{Text: "INSERT BULK t (a int, b nvarchar(50), c decimal(18, 4), d datetime2, e varbinary(max))"}, tds.Version74)
 		if err := exchange(conn, tds.PacketBatch, announce); err != nil {
 			return fmt.Errorf("announce a bulk load: %w", err)
 		}
@@ -444,7 +445,7 @@ func composed(tb testing.TB) (logins, streams [][]byte) {
 	} {
 		for _, v := range []tds.Version{tds.Version71, tds.Version72, tds.Version74} {
 			l.Asked = v
-			logins = append(logins, tds.AppendPacket(slices.Clone(prelogin), tds.Header{Type: tds.PacketLogin7, Status: tds.StatusEOM}, tds.AppendLogin(nil, &l)))
+			logins = append(logins, tds.AppendPacket(slices.Clone(prelogin), tds.Header{Type: tds.PacketLogin7, Status: tds.StatusEOM}, tdsclient.AppendLogin(nil, &l)))
 		}
 	}
 	add := func(kind tds.PacketType, status tds.Status, payload []byte) {
@@ -457,7 +458,7 @@ func composed(tb testing.TB) (logins, streams [][]byte) {
 	columns, row := sampleColumns()
 	for i, c := range columns {
 		name := fmt.Sprintf("@p%d", i)
-		b, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_executesql", Params: []tds.Param{
+		b, err := tdsclient.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_executesql", Params: []tds.Param{
 			{Type: types.NVarCharMax, Value: "SELECT " + name},
 			{Type: types.NVarCharMax, Value: name + " " + c.Type.String()},
 			{Name: name, Type: c.Type, Value: row[i], Output: i%2 == 0},
@@ -468,19 +469,19 @@ func composed(tb testing.TB) (logins, streams [][]byte) {
 		case types.Text, types.NText, types.Image:
 			continue
 		}
-		b, err = tds.AppendBulk(nil, []types.Column{c}, [][]types.Value{{row[i]}, {nil}, {row[i]}}, tds.Version74)
+		b, err = tdsclient.AppendBulk(nil, []types.Column{c}, [][]types.Value{{row[i]}, {nil}, {row[i]}}, tds.Version74)
 		require.NoError(tb, err)
-		load := tds.AppendBatch(nil, &tds.Batch{Text: "INSERT BULK t (a " + c.Type.String() + ") WITH (KEEP_NULLS)"}, tds.Version74)
+		load := tdsclient.AppendBatch(nil, &tds.Batch{Text: "INSERT BULK t (a " + c.Type.String() + ") WITH (KEEP_NULLS)"}, tds.Version74)
 		streams = append(streams, tds.AppendPacket(tds.AppendPacket(nil, tds.Header{Type: tds.PacketBatch, Status: tds.StatusEOM}, load),
 			tds.Header{Type: tds.PacketBulkLoad, Status: tds.StatusEOM}, b[:min(len(b), 32000)]))
 	}
 	for _, r := range []tds.TranRequest{tds.TranGetDTCAddress, tds.TranPropagate, tds.TranBegin, tds.TranPromote, tds.TranCommit, tds.TranRollback, tds.TranSave} {
-		b := tds.AppendTransaction(nil, &tds.Transaction{Request: r, Isolation: 4, Name: "name", BeginAfter: true, NewIsolation: 2, NewName: "next"}, tds.Version74)
+		b := tdsclient.AppendTransaction(nil, &tds.Transaction{Request: r, Isolation: 4, Name: "name", BeginAfter: true, NewIsolation: 2, NewName: "next"}, tds.Version74)
 		add(tds.PacketTransaction, tds.StatusReset, b)
 	}
 	add(tds.PacketSSPI, 0, make([]byte, 30))
 	add(tds.PacketFedAuth, 0, make([]byte, 30))
-	add(tds.PacketBatch, tds.StatusResetKeepingTran, tds.AppendBatch(nil, &tds.Batch{Text: "BEGIN TRAN; INSERT t (a) VALUES (1); SAVE TRAN x; ROLLBACK TRAN x; SELECT * FROM t FOR JSON AUTO; ROLLBACK"}, tds.Version74))
+	add(tds.PacketBatch, tds.StatusResetKeepingTran, tdsclient.AppendBatch(nil, &tds.Batch{Text: "BEGIN TRAN; INSERT t (a) VALUES (1); SAVE TRAN x; ROLLBACK TRAN x; SELECT * FROM t FOR JSON AUTO; ROLLBACK"}, tds.Version74))
 	return logins, streams
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -13,7 +14,7 @@ func logInWith(t *testing.T, f *fixture, l tds.Login) (*rawClient, *rawAnswer) {
 	t.Helper()
 	c := connectRaw(t, f, tds.Version74)
 	l.Asked, l.User, l.Password = tds.Version74, "sa", "secret"
-	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &l))
+	c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &l))
 	return c, c.answer()
 }
 
@@ -51,7 +52,7 @@ func TestLoginLanguage(t *testing.T) {
 				"SELECT ISNULL(CAST(@@DATEFIRST AS int), 0) n":        c.first,
 				"SELECT ISNULL(DAY(CAST('05/06/2020' AS date)), 0) n": c.may,
 			} {
-				payload := tds.AppendBatch(nil, &tds.Batch{Text: query}, tds.Version74)
+				payload := tdsclient.AppendBatch(nil, &tds.Batch{Text: query}, tds.Version74)
 				_, err := raw.conn.Write(tds.AppendPacket(nil, tds.Header{Type: tds.PacketBatch, Status: tds.StatusEOM | status}, payload))
 				require.NoError(t, err)
 				require.Equal(t, []int32{want}, raw.answer().ints, "%s: %s", c.language, query)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -44,7 +45,7 @@ func logInFrom(t *testing.T, f *fixture, ip, user, password string) int32 {
 	t.Helper()
 	c := connectFrom(t, f, ip)
 	defer c.conn.Close()
-	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: user, Password: tds.Secret(password)}))
+	c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: user, Password: tds.Secret(password)}))
 	a := c.answer()
 	if a.ack != 0 {
 		return 0
@@ -235,7 +236,7 @@ func TestLongLoginsAreRefused(t *testing.T) {
 	} {
 		c := connectRaw(t, f, tds.Version74)
 		l.Asked = tds.Version74
-		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &l))
+		c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &l))
 		a := c.answer()
 		require.Equal(t, []int32{17832}, a.numbers)
 		c.conn.Close()
@@ -243,6 +244,6 @@ func TestLongLoginsAreRefused(t *testing.T) {
 	require.NotContains(t, fmt.Sprintf("%+v", told), "www")
 	c := connectRaw(t, f, tds.Version74)
 	longest := strings.Repeat("w", 128)
-	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: longest, Password: "secret", App: longest, Host: longest}))
+	c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: longest, Password: "secret", App: longest, Host: longest}))
 	require.Equal(t, tds.Version74, c.answer().ack)
 }

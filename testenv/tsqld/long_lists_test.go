@@ -29,6 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/sqlprinter"
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
@@ -456,7 +457,7 @@ func sendList(t *testing.T, s *attacked, text string) *listClient {
 			}
 		}
 	}()
-	c.message(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{
+	c.message(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{
 		Headers: tds.Headers{Descriptor: binary.LittleEndian.Uint64(descriptor), HasTran: true}, Text: text,
 	}, tds.Version74))
 	return c

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -28,9 +29,9 @@ func conversation(t *testing.T) [][]byte {
 		return tds.AppendPacket(nil, tds.Header{Type: kind, Status: tds.StatusEOM}, payload)
 	}
 	batch := func(text string) []byte {
-		return packet(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Text: text}, tds.Version74))
+		return packet(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{Text: text}, tds.Version74))
 	}
-	call, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "p"}}, tds.Version74)
+	call, err := tdsclient.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "p"}}, tds.Version74)
 	require.NoError(t, err)
 	return [][]byte{
 		frame(1, 0, 0, 4, nil), frame(1, 1, 0, 4, nil),
@@ -73,7 +74,7 @@ func TestHostileSessions(t *testing.T) {
 		raw.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: true}))
 		_, _, err := tds.ReadMessage(raw.conn, 4096)
 		require.NoError(t, err)
-		raw.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
+		raw.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
 		require.Equal(t, tds.Version74, raw.answer().ack)
 		go func() {
 			_, _ = raw.conn.Write(input) // the server may have closed the connection

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -34,7 +35,7 @@ func (c *rawClient) within(descriptor uint64, text string) {
 func (c *rawClient) counted(descriptor uint64, outstanding uint32, text string) {
 	c.t.Helper()
 	h := tds.Headers{Descriptor: descriptor, Outstanding: outstanding}
-	c.send(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Headers: h, Text: text}, c.version))
+	c.send(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{Headers: h, Text: text}, c.version))
 }
 
 // value returns the value of a query with one int.
@@ -167,7 +168,7 @@ func TestBatchScopedTransaction(t *testing.T) {
 	require.Equal(t, []int32{3997}, a.answer().numbers)
 	a.batch("SET IMPLICIT_TRANSACTIONS OFF")
 	require.Empty(t, a.answer().numbers)
-	call, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_executesql", Params: []tds.Param{{Type: types.NVarCharMax, Value: "BEGIN TRAN"}}}}, tds.Version74)
+	call, err := tdsclient.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_executesql", Params: []tds.Param{{Type: types.NVarCharMax, Value: "BEGIN TRAN"}}}}, tds.Version74)
 	require.NoError(t, err)
 	a.send(tds.PacketRPC, call)
 	require.Contains(t, a.answer().numbers, int32(3997))
@@ -183,7 +184,7 @@ func (c *rawClient) begin(outstanding uint32) *rawAnswer {
 // manage sends a request of the transaction manager.
 func (c *rawClient) manage(r tds.Transaction) *rawAnswer {
 	c.t.Helper()
-	c.send(tds.PacketTransaction, tds.AppendTransaction(nil, &r, c.version))
+	c.send(tds.PacketTransaction, tdsclient.AppendTransaction(nil, &r, c.version))
 	return c.answer()
 }
 
@@ -254,7 +255,7 @@ func TestResetWithPendingRequests(t *testing.T) {
 	f := newRealServer(t, Config{})
 	c := connectMultiple(t, f)
 	a, b := c.open(), c.open()
-	reset := tds.AppendPacket(nil, tds.Header{Type: tds.PacketBatch, Status: tds.StatusEOM | tds.StatusReset}, tds.AppendBatch(nil, &tds.Batch{Text: "PRINT 'x'"}, tds.Version74))
+	reset := tds.AppendPacket(nil, tds.Header{Type: tds.PacketBatch, Status: tds.StatusEOM | tds.StatusReset}, tdsclient.AppendBatch(nil, &tds.Batch{Text: "PRINT 'x'"}, tds.Version74))
 	_, err := b.conn.Write(reset)
 	require.NoError(t, err)
 	answer := b.answer()

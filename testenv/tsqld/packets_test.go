@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/strict"
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -25,7 +26,7 @@ func TestPacketsOfLargeValues(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	for _, size := range []int{512, 4096, 8000, 16384, 32767} {
 		c := connectRaw(t, &fixture{Server: s}, tds.Version74)
-		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret", PacketSize: size}))
+		c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret", PacketSize: size}))
 		_, _, err := tds.ReadMessage(c.conn, 1<<20)
 		require.NoError(t, err)
 		length := c.packets(size, 150000)

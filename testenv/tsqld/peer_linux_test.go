@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -36,7 +37,7 @@ func TestGuessesOfAnotherUserOnLoopback(t *testing.T) {
 				c := &rawClient{t: t, conn: dialAs(t, l.Addr(), uid), version: tds.Version74}
 				t.Cleanup(func() { _ = c.conn.Close() })
 				c.out = tds.NewMessageWriter(c.conn, 512)
-				c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: tds.Secret(password)}))
+				c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: tds.Secret(password)}))
 				return c
 			}
 			const nobody = 65534

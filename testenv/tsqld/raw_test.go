@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -66,7 +67,7 @@ func connectRaw(t *testing.T, f *fixture, v tds.Version) *rawClient {
 func newRawClient(t *testing.T, f *fixture, v tds.Version) *rawClient {
 	t.Helper()
 	c := connectRaw(t, f, v)
-	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: v, User: "sa", Password: "secret", App: "raw", Features: c.features()}))
+	c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: v, User: "sa", Password: "secret", App: "raw", Features: c.features()}))
 	a := c.answer()
 	require.Equal(t, v, a.ack)
 	require.Equal(t, []byte{1, 7, 2, 4}, a.env)
@@ -94,7 +95,7 @@ func (c *rawClient) send(kind tds.PacketType, payload []byte) {
 // batch sends a batch.
 func (c *rawClient) batch(text string) {
 	c.t.Helper()
-	c.send(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Text: text}, c.version))
+	c.send(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{Text: text}, c.version))
 }
 
 // answer reads a whole answer.
@@ -208,7 +209,7 @@ func TestEveryVersion(t *testing.T) {
 			{0xFD, tds.DoneMore | tds.DoneError, 0},
 			{0xFD, tds.DoneCount, 9},
 		}, a.done)
-		call, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "p"}, {Proc: "q"}}, v)
+		call, err := tdsclient.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "p"}, {Proc: "q"}}, v)
 		require.NoError(t, err)
 		c.send(tds.PacketRPC, call)
 		require.Equal(t, []rawDone{{0xFE, tds.DoneMore, 0}, {0xFE, 0, 0}}, c.answer().done)
@@ -219,7 +220,7 @@ func TestOldClientsAreTurnedAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})
 	c := connectRaw(t, f, tds.Version71)
-	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version70, User: "sa"}))
+	c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version70, User: "sa"}))
 	a := c.answer()
 	require.Equal(t, []int32{40517}, a.numbers)
 	c.conn.Close()
@@ -411,7 +412,7 @@ func TestStaleTransactionDescriptor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})
 	c := newRawClient(t, f, tds.Version74)
-	c.send(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Headers: tds.Headers{Descriptor: 9}, Text: "select 1"}, tds.Version74))
+	c.send(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{Headers: tds.Headers{Descriptor: 9}, Text: "select 1"}, tds.Version74))
 	a := c.answer()
 	require.Equal(t, []int32{3989}, a.numbers)
 	require.Equal(t, []rawDone{{0xFD, tds.DoneError, 0}}, a.done)
@@ -422,13 +423,13 @@ func TestUnsupportedRequestsAreNamed(t *testing.T) {
 	f := newFixture(t, Config{})
 	c := newRawClient(t, f, tds.Version74)
 	for _, r := range []tds.TranRequest{tds.TranGetDTCAddress, tds.TranPropagate, tds.TranPromote} {
-		c.send(tds.PacketTransaction, tds.AppendTransaction(nil, &tds.Transaction{Request: r}, tds.Version74))
+		c.send(tds.PacketTransaction, tdsclient.AppendTransaction(nil, &tds.Transaction{Request: r}, tds.Version74))
 		require.Equal(t, []int32{40517}, c.answer().numbers)
 	}
-	c.send(tds.PacketTransaction, tds.AppendTransaction(nil, &tds.Transaction{Request: tds.TranBegin}, tds.Version74))
+	c.send(tds.PacketTransaction, tdsclient.AppendTransaction(nil, &tds.Transaction{Request: tds.TranBegin}, tds.Version74))
 	require.Equal(t, []byte{8}, c.answer().env)
 	after := &tds.Transaction{Headers: tds.Headers{Descriptor: 0x100000001}, Request: tds.TranCommit, BeginAfter: true}
-	c.send(tds.PacketTransaction, tds.AppendTransaction(nil, after, tds.Version74))
+	c.send(tds.PacketTransaction, tdsclient.AppendTransaction(nil, after, tds.Version74))
 	require.Equal(t, []byte{9, 8}, c.answer().env)
 }
 
@@ -446,7 +447,7 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	} {
 		c := connectRaw(t, f, tds.Version74)
 		r.login.Asked = tds.Version74
-		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &r.login))
+		c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &r.login))
 		a := c.answer()
 		require.Equal(t, r.numbers, a.numbers)
 		require.Equal(t, []rawDone{{0xFD, tds.DoneError, 0}}, a.done)
@@ -469,7 +470,7 @@ func TestFeaturesThatAreNotGranted(t *testing.T) {
 		answer, err := tds.ReadPrelogin(payload)
 		require.NoError(t, err)
 		require.Equal(t, asked, answer.MARS)
-		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version71, User: "sa", Password: "secret"}))
+		c.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version71, User: "sa", Password: "secret"}))
 		require.Equal(t, tds.Version71, c.answer().ack)
 		c.batch("select 5")
 		require.Equal(t, []int32{5}, c.answer().ints, "there is no session multiplex protocol in TDS 7.1")

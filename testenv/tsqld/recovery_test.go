@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -69,7 +70,7 @@ func (s *resilientClient) run(status tds.Status, text string) *rawAnswer {
 	if text == "ROLLBACK" {
 		batch.Descriptor = s.tran
 	}
-	payload := tds.AppendBatch(nil, &batch, tds.Version74)
+	payload := tdsclient.AppendBatch(nil, &batch, tds.Version74)
 	_, err := s.conn.Write(tds.AppendPacket(nil, tds.Header{Type: tds.PacketBatch, Status: tds.StatusEOM | status}, payload))
 	require.NoError(s.t, err)
 	a := s.answer()
@@ -95,7 +96,7 @@ func (s *resilientClient) recoverable() bool {
 func (s *resilientClient) reconnect() *rawAnswer {
 	s.t.Helper()
 	s.conn.Close()
-	raw, a := logInWith(s.t, s.f, tds.Login{Features: []tds.Feature{{ID: tds.FeatureSessionRecovery, Data: tds.AppendRecovery(nil, &s.recovery)}}})
+	raw, a := logInWith(s.t, s.f, tds.Login{Features: []tds.Feature{{ID: tds.FeatureSessionRecovery, Data: tdsclient.AppendRecovery(nil, &s.recovery)}}})
 	s.rawClient = raw
 	return a
 }
@@ -238,7 +239,7 @@ func TestStatesOfSeveralRequests(t *testing.T) {
 		s.batch(fmt.Sprintf("SET LOCK_TIMEOUT %d", i))
 		require.Len(t, s.answer().states, 1)
 	}
-	call, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_set_session_context", Params: []tds.Param{
+	call, err := tdsclient.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_set_session_context", Params: []tds.Param{
 		{Type: types.NVarCharOf(9), Value: "k"}, {Type: types.IntType, Value: int64(1)},
 	}}}, tds.Version74)
 	require.NoError(t, err)

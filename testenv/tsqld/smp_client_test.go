@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -56,7 +57,7 @@ func connectMultiple(t *testing.T, f *fixture, features ...tds.Feature) *smpClie
 	answer, err := tds.ReadPrelogin(payload)
 	require.NoError(t, err)
 	require.True(t, answer.MARS)
-	raw.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret", Features: features}))
+	raw.send(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret", Features: features}))
 	require.Equal(t, tds.Version74, raw.answer().ack)
 	c := &smpClient{t: t, f: f, conn: raw.conn, streams: map[uint16]*smpStream{}, done: make(chan struct{})}
 	c.cond.L = &c.mu

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/strict"
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -96,7 +97,7 @@ func newWireClient(t *testing.T) *wireClient {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	c.rawClient = connectRaw(t, &fixture{Server: s}, tds.Version74)
-	c.request(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
+	c.request(tds.PacketLogin7, tdsclient.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
 	return c
 }
 
@@ -114,14 +115,14 @@ func (c *wireClient) request(kind tds.PacketType, payload []byte) {
 // run runs a batch.
 func (c *wireClient) run(format string, args ...any) {
 	c.t.Helper()
-	c.request(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Text: fmt.Sprintf(format, args...)}, c.version))
+	c.request(tds.PacketBatch, tdsclient.AppendBatch(nil, &tds.Batch{Text: fmt.Sprintf(format, args...)}, c.version))
 }
 
 // call calls sp_executesql.
 func (c *wireClient) call(text, declared string, p tds.Param) {
 	c.t.Helper()
 	p.Name = "@p"
-	b, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_executesql", Params: []tds.Param{
+	b, err := tdsclient.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "sp_executesql", Params: []tds.Param{
 		{Type: types.NVarCharMax, Value: text}, {Type: types.NVarCharMax, Value: "@p " + declared}, p}}}, c.version)
 	require.NoError(c.t, err)
 	c.request(tds.PacketRPC, b)
@@ -179,7 +180,7 @@ func TestEveryTypeOnTheWire(t *testing.T) {
 			c.run("DELETE n%d", i)
 			if w.not&noBulk == 0 {
 				c.run("INSERT BULK n%d (v %s)", i, w.name)
-				b, err := tds.AppendBulk(nil, column, rows, c.version)
+				b, err := tdsclient.AppendBulk(nil, column, rows, c.version)
 				require.NoError(t, err)
 				c.request(tds.PacketBulkLoad, b)
 				c.run("SELECT v FROM n%d; DELETE n%[1]d", i)

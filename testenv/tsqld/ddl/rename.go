@@ -17,13 +17,14 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 	if fresh == "" {
 		return 1, mserr.Of(15223, "newname")
 	}
+	missing := mserr.AmbiguousItem("OBJECT")
 	if kind == "" {
-		kind = r.renameKind(d, name)
+		kind, missing = r.renameKind(d, name), mserr.NoItem(name, d.Name, "(null)")
 	}
 	var err error
 	switch kind {
 	case "OBJECT":
-		err = r.renameObject(d, name, fresh)
+		err = r.renameObject(d, name, fresh, missing)
 	case "COLUMN":
 		err = r.renamePart(name, "COLUMN", func(b *builder, part string) error {
 			c := b.t.Column(part)
@@ -72,7 +73,7 @@ func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 			return nil
 		})
 	default:
-		return 1, mserr.Of(15249, kind, 0)
+		return 1, mserr.Of(15249, kind)
 	}
 	if err != nil {
 		return 1, err
@@ -142,8 +143,8 @@ func (r *Executor) renamePart(name, kind string, change func(b *builder, part st
 	})
 }
 
-// renameObject renames an object or constraint.
-func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
+// renameObject renames an object or constraint. missing is the error of a name that is none.
+func (r *Executor) renameObject(d *catalog.Database, name, fresh string, missing *mserr.Error) error {
 	n := session.SplitName(name)
 	if n.Database() != "" && !catalog.EqualNames(n.Database(), d.Name) {
 		return mserr.New(15250, 11,
@@ -152,7 +153,7 @@ func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 	for _, schema := range r.schemas(d, n.Schema()) {
 		if o := d.Object(schema, n.Last()); o != nil {
 			if !r.s.MayAlter(d, o) {
-				return mserr.NoItem(name, d.Name, "(null)")
+				return missing
 			}
 			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 				if d.Taken(schema, fresh) && !d.Names().Equal(fresh, n.Last()) {
@@ -181,7 +182,7 @@ func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 			return e.ReplaceTable(c, nil)
 		})
 	}
-	return mserr.NoItem(name, d.Name, "(null)")
+	return missing
 }
 
 // renameConstraint renames a constraint of a table.

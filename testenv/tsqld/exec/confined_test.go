@@ -99,7 +99,8 @@ var serverStatements = map[string]int{
 }
 
 // otherStatements are the statements that need no permission on the server: they concern an object,
-// a user or the data of a database, or the session itself. UnsupportedStmt and NoEffectStmt have no effect.
+// a user or the data of a database, or the session itself. UnsupportedStmt and NoEffectStmt have no
+// effect.
 const otherStatements = `CreateTableStmt AlterTableStmt CreateIndexStmt AlterIndexStmt DropIndexStmt
 	CreateProcedureStmt CreateFunctionStmt CreateViewStmt CreateTriggerStmt TriggerStmt CreateTypeStmt SequenceStmt CreateSynonymStmt
 	CreateSchemaStmt AlterSchemaStmt NoEffectStmt InsertStmt UpdateStmt DeleteStmt

@@ -1,7 +1,6 @@
 package tds
 
 import (
-	"encoding/binary"
 	"io"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -96,19 +95,4 @@ func (r *BulkReader) Next() ([]types.Value, error) {
 		return nil, d.err
 	}
 	return row, nil
-}
-
-// AppendBulk appends the payload of a whole bulk load. Its columns may not be text, ntext or image.
-func AppendBulk(b []byte, cols []types.Column, rows [][]types.Value, v Version) ([]byte, error) {
-	enc, err := NewRowEncoder(cols, v)
-	if err != nil {
-		return nil, err
-	}
-	b = enc.AppendColMetadata(b)
-	for _, row := range rows {
-		if b, err = enc.AppendRow(b, row); err != nil {
-			return nil, err
-		}
-	}
-	return append(binary.LittleEndian.AppendUint16(append(b, tokenDone), 0), make([]byte, doneSize(v)-3)...), nil
 }

@@ -1,4 +1,4 @@
-package tds
+package tds_test
 
 import (
 	"encoding/binary"
@@ -7,14 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	. "github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // shortType is a TYPE_INFO with two bytes of size.
 func shortType(token byte, size uint16) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte{token}, size)
-	if token != tokBigVarBin && token != tokBigBinary {
+	if token != TokBigVarBin && token != TokBigBinary {
 		b = append(b, 0x09, 0x04, 0xD0, 0x00, 0x34)
 	}
 	return b
@@ -33,24 +35,24 @@ var fits = []struct {
 	value []byte
 	want  types.Value
 }{
-	{"char is padded", shortType(tokBigChar, 5), counted("ab"), "ab   "},
-	{"nchar is padded", shortType(tokNChar, 10), counted("a\x00b\x00"), "ab   "},
-	{"binary is padded", shortType(tokBigBinary, 4), counted("\x01"), []byte{1, 0, 0, 0}},
-	{"old char is padded", []byte{tokChar, 3}, []byte{1, 'a'}, "a  "},
-	{"varchar is not", shortType(tokBigVarChar, 5), counted("ab"), "ab"},
-	{"char too long", shortType(tokBigChar, 3), counted("abcdef"), nil},
-	{"varchar too long", shortType(tokBigVarChar, 3), counted("abcdef"), nil},
-	{"nvarchar too long", shortType(tokNVarChar, 2), counted("a\x00b\x00"), nil},
-	{"nvarchar of odd length", shortType(tokNVarChar, 20), counted("a\x00b"), nil},
-	{"binary too long", shortType(tokBigBinary, 2), counted("abc"), nil},
-	{"varbinary too long", shortType(tokBigVarBin, 2), counted("abc"), nil},
-	{"int with eight bytes", []byte{tokIntN, 4}, []byte{8, 0, 0, 0, 0, 1, 0, 0, 0}, nil},
-	{"bit with two bytes", []byte{tokBitN, 1}, []byte{2, 1, 1}, nil},
-	{"real with eight bytes", []byte{tokFloatN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
-	{"smallmoney with eight bytes", []byte{tokMoneyN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
-	{"smalldatetime with eight bytes", []byte{tokDateTimeN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
-	{"decimal with more bytes than needed", []byte{tokDecimalN, 5, 5, 0}, append([]byte{17, 1, 7}, make([]byte, 15)...), int64(7)},
-	{"xml without its mark", []byte{tokXML, 0},
+	{"char is padded", shortType(TokBigChar, 5), counted("ab"), "ab   "},
+	{"nchar is padded", shortType(TokNChar, 10), counted("a\x00b\x00"), "ab   "},
+	{"binary is padded", shortType(TokBigBinary, 4), counted("\x01"), []byte{1, 0, 0, 0}},
+	{"old char is padded", []byte{TokChar, 3}, []byte{1, 'a'}, "a  "},
+	{"varchar is not", shortType(TokBigVarChar, 5), counted("ab"), "ab"},
+	{"char too long", shortType(TokBigChar, 3), counted("abcdef"), nil},
+	{"varchar too long", shortType(TokBigVarChar, 3), counted("abcdef"), nil},
+	{"nvarchar too long", shortType(TokNVarChar, 2), counted("a\x00b\x00"), nil},
+	{"nvarchar of odd length", shortType(TokNVarChar, 20), counted("a\x00b"), nil},
+	{"binary too long", shortType(TokBigBinary, 2), counted("abc"), nil},
+	{"varbinary too long", shortType(TokBigVarBin, 2), counted("abc"), nil},
+	{"int with eight bytes", []byte{TokIntN, 4}, []byte{8, 0, 0, 0, 0, 1, 0, 0, 0}, nil},
+	{"bit with two bytes", []byte{TokBitN, 1}, []byte{2, 1, 1}, nil},
+	{"real with eight bytes", []byte{TokFloatN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
+	{"smallmoney with eight bytes", []byte{TokMoneyN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
+	{"smalldatetime with eight bytes", []byte{TokDateTimeN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
+	{"decimal with more bytes than needed", []byte{TokDecimalN, 5, 5, 0}, append([]byte{17, 1, 7}, make([]byte, 15)...), int64(7)},
+	{"xml without its mark", []byte{TokXML, 0},
 		append(append(binary.LittleEndian.AppendUint64(nil, 6), 6, 0, 0, 0), "\xFF\xFEb\x00a\x00\x00\x00\x00\x00"...), "ba"},
 }
 
@@ -64,10 +66,10 @@ func number(t *testing.T, err error) int32 {
 
 func TestValuesOfParametersFitTheirTypes(t *testing.T) {
 	for _, f := range fits {
-		b := appendHeaders(nil, Headers{}, Version74)
-		b = appendUSVarchar(b, "p", procByNumber-1)
+		b := tdsclient.AppendHeaders(nil, Headers{}, Version74)
+		b = append(b, 1, 0, 'p', 0)
 		b = append(b, 0, 0) // options
-		b = append(appendBVarchar(b, "@a"), 0)
+		b = append(AppendBVarchar(b, "@a"), 0)
 		b = append(append(b, f.info...), f.value...)
 		_, calls, err := ReadRPC(b, Version74)
 		if f.want == nil {
@@ -82,13 +84,13 @@ func TestValuesOfParametersFitTheirTypes(t *testing.T) {
 
 func TestValuesOfTableParametersFitTheirTypes(t *testing.T) {
 	for _, f := range fits {
-		b := appendHeaders(nil, Headers{}, Version74)
-		b = appendUSVarchar(b, "p", procByNumber-1)
+		b := tdsclient.AppendHeaders(nil, Headers{}, Version74)
+		b = append(b, 1, 0, 'p', 0)
 		b = append(b, 0, 0)
-		b = append(appendBVarchar(b, "@t"), 0, tokTVP, 0, 0)
-		b = append(appendBVarchar(b, "tt"), 1, 0)
-		b = append(append(append(b, 0, 0, 0, 0, 1, 0), f.info...), 0, tvpEnd)
-		b = append(append(append(b, tvpRow), f.value...), tvpEnd)
+		b = append(AppendBVarchar(b, "@t"), 0, TokTVP, 0, 0)
+		b = append(AppendBVarchar(b, "tt"), 1, 0)
+		b = append(append(append(b, 0, 0, 0, 0, 1, 0), f.info...), 0, TvpEnd)
+		b = append(append(append(b, TvpRow), f.value...), TvpEnd)
 		_, calls, err := ReadRPC(b, Version74)
 		if f.want == nil {
 			require.Equal(t, int32(8037), number(t, err), f.name)
@@ -102,9 +104,9 @@ func TestValuesOfTableParametersFitTheirTypes(t *testing.T) {
 
 func TestValuesOfBulkLoadsFitTheirTypes(t *testing.T) {
 	for _, f := range fits {
-		b := append([]byte{tokenColMetadata, 1, 0, 0, 0, 0, 0, 1, 0}, f.info...)
-		b = append(append(appendBVarchar(b, "a"), tokenRow), f.value...)
-		b = append(b, tokenDone, 0, 0, 0, 0, 0, 0, 0, 0) // four bytes of row count, as SqlClient sends them
+		b := append([]byte{TokenColMetadata, 1, 0, 0, 0, 0, 0, 1, 0}, f.info...)
+		b = append(append(AppendBVarchar(b, "a"), TokenRow), f.value...)
+		b = append(b, TokenDone, 0, 0, 0, 0, 0, 0, 0, 0) // four bytes of row count, as SqlClient sends them
 		sent := false
 		r, err := NewBulkReader(func() ([]byte, error) {
 			if sent {
@@ -133,7 +135,7 @@ func TestNumberOfParameters(t *testing.T) {
 		for i := range call.Params {
 			call.Params[i] = Param{Type: types.Type{ID: types.Int}}
 		}
-		b, err := AppendRPC(nil, Headers{}, []RPC{call}, Version74)
+		b, err := tdsclient.AppendRPC(nil, Headers{}, []RPC{call}, Version74)
 		require.NoError(t, err)
 		_, _, err = ReadRPC(b, Version74)
 		if n <= 2100 {

@@ -1,4 +1,4 @@
-package tds
+package tds_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
+	. "github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -110,7 +112,7 @@ func fullLogin(v Version) *Login {
 	l := &Login{Asked: v, PacketSize: 8000, ProgVer: 7, PID: 9, Flags1: 0xA0, Flags2: 2, TypeFlags: 0x20,
 		TimeZone: -60, LCID: 1033, Host: "host", User: "sä", Password: "p@ß😀", App: "app", Server: "srv", Library: "lib",
 		Language: "us_english", Database: "db", ClientID: [6]byte{1, 2, 3, 4, 5, 6}, SSPI: []byte{9}, AttachFile: "f"}
-	if v.since72() {
+	if v.Multiple() {
 		l.NewPassword = "new"
 		l.Features = []Feature{{ID: FeatureUTF8, Data: []byte{}}, {ID: FeatureSessionRecovery, Data: []byte{1, 2}}}
 	}
@@ -121,11 +123,11 @@ func TestLoginRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, v := range []Version{Version71, Version71A, Version72, Version73A, Version73B, Version74, Version80} {
 		want := fullLogin(v)
-		got, err := ReadLogin(AppendLogin(nil, want))
+		got, err := ReadLogin(tdsclient.AppendLogin(nil, want))
 		require.NoError(t, err)
 		want.Version = v
-		if v.since72() {
-			want.Flags3 = login7ChangePassword | login7Extension
+		if v.Multiple() {
+			want.Flags3 = Login7ChangePassword | Login7Extension
 		}
 		require.Equal(t, want, got)
 		require.False(t, got.Integrated())
@@ -134,9 +136,9 @@ func TestLoginRoundTrips(t *testing.T) {
 
 func TestOldVersionsAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := ReadLogin(AppendLogin(nil, fullLogin(Version70)))
+	_, err := ReadLogin(tdsclient.AppendLogin(nil, fullLogin(Version70)))
 	require.ErrorIs(t, err, ErrVersion)
-	got, err := ReadLogin(AppendLogin(nil, fullLogin(0x75000000)))
+	got, err := ReadLogin(tdsclient.AppendLogin(nil, fullLogin(0x75000000)))
 	require.NoError(t, err)
 	require.Equal(t, Version74, got.Version, "a newer client gets what the server knows")
 }
@@ -155,10 +157,10 @@ func TestBatchRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, v := range []Version{Version71, Version74} {
 		want := &Batch{Text: "SELECT N'日😀'"}
-		if v.since72() {
+		if v.Multiple() {
 			want.Headers = Headers{Descriptor: 1 << 40, HasTran: true, Outstanding: 1}
 		}
-		got, err := ReadBatch(AppendBatch(nil, want, v), v)
+		got, err := ReadBatch(tdsclient.AppendBatch(nil, want, v), v)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -174,7 +176,7 @@ func TestTransactionsRoundTrip(t *testing.T) {
 		{Headers: h, Request: TranSave, Name: "s"},
 		{Headers: h, Request: TranPromote},
 	} {
-		got, err := ReadTransaction(AppendTransaction(nil, want, Version74), Version74)
+		got, err := ReadTransaction(tdsclient.AppendTransaction(nil, want, Version74), Version74)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -183,8 +185,8 @@ func TestTransactionsRoundTrip(t *testing.T) {
 func TestRPCsRoundTrip(t *testing.T) {
 	t.Parallel()
 	call := RPC{Proc: "dbo.p"}
-	for i, s := range samples() {
-		call.Params = append(call.Params, Param{Name: fmt.Sprintf("@p%d", i), Type: s.t, Value: s.v, Output: i%2 == 0})
+	for i, s := range Samples() {
+		call.Params = append(call.Params, Param{Name: fmt.Sprintf("@p%d", i), Type: s.T, Value: s.V, Output: i%2 == 0})
 	}
 	call.Params = append(call.Params, Param{Type: types.Type{ID: types.Int}, Default: true})
 	table := Param{Name: "@t", TypeName: "list", Columns: []types.Column{
@@ -194,7 +196,7 @@ func TestRPCsRoundTrip(t *testing.T) {
 	}, Rows: [][]types.Value{{int64(1), nil, "x"}, {nil, nil, nil}}}
 	for _, v := range []Version{Version73A, Version74} {
 		want := []RPC{call, {Proc: "q", Options: 1, Params: []Param{table}}, {Proc: "r"}}
-		b, err := AppendRPC(nil, Headers{Descriptor: 3}, want, v)
+		b, err := tdsclient.AppendRPC(nil, Headers{Descriptor: 3}, want, v)
 		require.NoError(t, err)
 		h, got, err := ReadRPC(b, v)
 		require.NoError(t, err)
@@ -205,13 +207,13 @@ func TestRPCsRoundTrip(t *testing.T) {
 
 func TestRPCByNumber(t *testing.T) {
 	t.Parallel()
-	b := appendHeaders(nil, Headers{}, Version74)
+	b := tdsclient.AppendHeaders(nil, Headers{}, Version74)
 	_, calls, err := ReadRPC(append(b, 0xFF, 0xFF, 10, 0, 0, 0), Version74)
 	require.NoError(t, err)
 	require.Equal(t, []RPC{{Proc: "sp_executesql"}}, calls)
 	_, _, err = ReadRPC(append(b, 0xFF, 0xFF, 16, 0, 0, 0), Version74)
 	require.ErrorContains(t, err, "procedure number 16")
-	_, calls, err = ReadRPC([]byte{1, 0, 'a', 0, 0, 0, rpcBatch71, 1, 0, 'b', 0, 0, 0}, Version71)
+	_, calls, err = ReadRPC([]byte{1, 0, 'a', 0, 0, 0, RpcBatch71, 1, 0, 'b', 0, 0, 0}, Version71)
 	require.NoError(t, err)
 	require.Len(t, calls, 2)
 }
@@ -220,12 +222,12 @@ func TestBulkLoadsRoundTripInPieces(t *testing.T) {
 	t.Parallel()
 	var cols []types.Column
 	var row, nulls []types.Value
-	for i, s := range samples() {
-		cols = append(cols, types.Column{Name: fmt.Sprintf("c%d", i), Type: s.t, Nullable: true})
-		row, nulls = append(row, s.v), append(nulls, nil)
+	for i, s := range Samples() {
+		cols = append(cols, types.Column{Name: fmt.Sprintf("c%d", i), Type: s.T, Nullable: true})
+		row, nulls = append(row, s.V), append(nulls, nil)
 	}
 	for _, v := range []Version{Version73A, Version74} {
-		b, err := AppendBulk(nil, cols, [][]types.Value{row, nulls, row}, v)
+		b, err := tdsclient.AppendBulk(nil, cols, [][]types.Value{row, nulls, row}, v)
 		require.NoError(t, err)
 		for _, piece := range []int{1000, len(b)} {
 			rest := b
@@ -256,10 +258,10 @@ func TestBulkLoadsRoundTripInPieces(t *testing.T) {
 func TestTextColumnsOfBulkLoads(t *testing.T) {
 	t.Parallel()
 	// In the form of real clients: the table's name follows the type.
-	b := []byte{tokenColMetadata, 1, 0, 0, 0, 0, 0, 9, 0, tokText, 0xFF, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34, 1, 0, 't', 0, 1, 'c', 0}
-	b = append(b, tokenRow, 16)
+	b := []byte{TokenColMetadata, 1, 0, 0, 0, 0, 0, 9, 0, TokText, 0xFF, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34, 1, 0, 't', 0, 1, 'c', 0}
+	b = append(b, TokenRow, 16)
 	b = append(b, make([]byte, 24)...)
-	b = append(b, 2, 0, 0, 0, 'h', 'i', tokenRow, 0, tokenDone)
+	b = append(b, 2, 0, 0, 0, 'h', 'i', TokenRow, 0, TokenDone)
 	b = append(b, make([]byte, 12)...)
 	sent := false
 	r, err := NewBulkReader(func() ([]byte, error) {
@@ -282,7 +284,7 @@ func TestTextColumnsOfBulkLoads(t *testing.T) {
 
 func TestMalformedMessages(t *testing.T) {
 	t.Parallel()
-	good, err := AppendRPC(nil, Headers{}, []RPC{{Proc: "p", Params: []Param{{Name: "@a", Type: types.Type{ID: types.VarChar, Length: 5}, Value: "abc"}}}}, Version74)
+	good, err := tdsclient.AppendRPC(nil, Headers{}, []RPC{{Proc: "p", Params: []Param{{Name: "@a", Type: types.Type{ID: types.VarChar, Length: 5}, Value: "abc"}}}}, Version74)
 	require.NoError(t, err)
 	var bad *FormatError
 	for n := range good {
@@ -295,7 +297,7 @@ func TestMalformedMessages(t *testing.T) {
 	}
 	_, err = ReadBatch([]byte{0xFF, 0xFF, 0xFF, 0xFF}, Version74)
 	require.ErrorAs(t, err, &bad)
-	login := AppendLogin(nil, fullLogin(Version74))
+	login := tdsclient.AppendLogin(nil, fullLogin(Version74))
 	for n := range login {
 		_, err := ReadLogin(login[:n])
 		require.Error(t, err)
@@ -315,13 +317,13 @@ func FuzzReadPrelogin(f *testing.F) {
 }
 
 func FuzzReadLogin(f *testing.F) {
-	f.Add(AppendLogin(nil, fullLogin(Version71)))
-	f.Add(AppendLogin(nil, fullLogin(Version74)))
+	f.Add(tdsclient.AppendLogin(nil, fullLogin(Version71)))
+	f.Add(tdsclient.AppendLogin(nil, fullLogin(Version74)))
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = ReadLogin(b) })
 }
 
 func FuzzReadBatch(f *testing.F) {
-	f.Add(AppendBatch(nil, &Batch{Text: "SELECT 1"}, Version74))
+	f.Add(tdsclient.AppendBatch(nil, &Batch{Text: "SELECT 1"}, Version74))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_, _ = ReadBatch(b, Version74)
 		_, _ = ReadTransaction(b, Version74)
@@ -329,8 +331,8 @@ func FuzzReadBatch(f *testing.F) {
 }
 
 func FuzzReadRPC(f *testing.F) {
-	for _, s := range samples() {
-		b, err := AppendRPC(nil, Headers{}, []RPC{{Proc: "p", Params: []Param{{Name: "@a", Type: s.t, Value: s.v}}}}, Version74)
+	for _, s := range Samples() {
+		b, err := tdsclient.AppendRPC(nil, Headers{}, []RPC{{Proc: "p", Params: []Param{{Name: "@a", Type: s.T, Value: s.V}}}}, Version74)
 		if err == nil && len(b) < 1000 {
 			f.Add(b)
 		}
@@ -342,7 +344,7 @@ func FuzzReadRPC(f *testing.F) {
 }
 
 func FuzzBulkReader(f *testing.F) {
-	b, err := AppendBulk(nil, []types.Column{{Name: "a", Type: types.Type{ID: types.Int}, Nullable: true}, {Name: "b", Type: types.Type{ID: types.NVarChar, Length: 5}, Nullable: true}},
+	b, err := tdsclient.AppendBulk(nil, []types.Column{{Name: "a", Type: types.Type{ID: types.Int}, Nullable: true}, {Name: "b", Type: types.Type{ID: types.NVarChar, Length: 5}, Nullable: true}},
 		[][]types.Value{{int64(1), "x"}, {nil, nil}}, Version74)
 	if err != nil {
 		f.Fatal(err)
@@ -375,11 +377,11 @@ func TestDecodeUTF16(t *testing.T) {
 		for at := range n + 1 {
 			for _, c := range []string{"", "\x00", "\x7f", "\u0080", "é", "Ā", "\uff61", "日", "\U0001F600"} {
 				text := strings.Repeat("a", at) + c + strings.Repeat("~", n-at)
-				b := appendUTF16(nil, text)
-				require.Equal(t, text, decodeUTF16(b))
-				require.Equal(t, text, decodeUTF16(append(b, 'x')), "an odd last byte is dropped")
+				b := AppendUTF16(nil, text)
+				require.Equal(t, text, DecodeUTF16(b))
+				require.Equal(t, text, DecodeUTF16(append(b, 'x')), "an odd last byte is dropped")
 			}
 		}
 	}
-	require.Equal(t, "a\ufffdb", decodeUTF16([]byte{'a', 0, 0, 0xD8, 'b', 0}))
+	require.Equal(t, "a\ufffdb", DecodeUTF16([]byte{'a', 0, 0, 0xD8, 'b', 0}))
 }

@@ -101,20 +101,6 @@ func AppendStates(b []byte, states []session.State) []byte {
 	return b
 }
 
-// AppendRecovery appends the data of the feature SESSIONRECOVERY in a login; nothing for nil.
-func AppendRecovery(b []byte, r *Recovery) []byte {
-	if r == nil {
-		return b
-	}
-	for _, p := range []RecoveryPart{r.Initial, r.Current} {
-		part := appendBVarchar(nil, p.Database)
-		part = append(append(part, byte(len(p.Collation))), p.Collation...)
-		part = AppendStates(appendBVarchar(part, p.Language), p.States)
-		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(part))), part...)
-	}
-	return b
-}
-
 // SessionStates follows the state of a session that its client can recover.
 type SessionStates struct {
 	initial []session.State // after the login and after a reset

@@ -1,4 +1,4 @@
-package tds
+package tds_test
 
 import (
 	"bytes"
@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tdsclient"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	. "github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
 // sampleRecovery has states with both forms of a length.
@@ -23,7 +25,7 @@ func sampleRecovery() *Recovery {
 func TestRecoveryRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := sampleRecovery()
-	data := AppendRecovery(nil, want)
+	data := tdsclient.AppendRecovery(nil, want)
 	got, err := ReadRecovery(data)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -54,21 +56,21 @@ func TestSessionStateNumbers(t *testing.T) {
 	}, s.AppendChanges(nil, state(3, 1, true)))
 	s.Reset()
 	require.Empty(t, s.AppendChanges(nil, state(1, 0, false)), "both sides know the initial states")
-	s.next = lastNumber
+	s.SetNext(LastNumber)
 	require.Equal(t, []byte{0xE4, 8, 0, 0, 0, 255, 255, 255, 255, 0, 4, 1, 9}, s.AppendChanges(nil, state(9, 0, false)))
 	require.Empty(t, s.AppendChanges(nil, state(1, 0, false)))
 }
 
 // FuzzReadRecovery: what can be read is written and read again without a change.
 func FuzzReadRecovery(f *testing.F) {
-	f.Add(AppendRecovery(nil, sampleRecovery()))
+	f.Add(tdsclient.AppendRecovery(nil, sampleRecovery()))
 	f.Add([]byte{3, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ReadRecovery(data)
 		if err != nil || r == nil {
 			return
 		}
-		again, err := ReadRecovery(AppendRecovery(nil, r))
+		again, err := ReadRecovery(tdsclient.AppendRecovery(nil, r))
 		require.NoError(t, err)
 		require.Equal(t, r, again)
 	})

@@ -53,18 +53,6 @@ func readHeaders(d *decoder, v Version) Headers {
 	return h
 }
 
-// appendHeaders appends ALL_HEADERS with a transaction descriptor.
-func appendHeaders(b []byte, h Headers, v Version) []byte {
-	if !v.since72() {
-		return b
-	}
-	b = binary.LittleEndian.AppendUint32(b, 22)
-	b = binary.LittleEndian.AppendUint32(b, 18)
-	b = binary.LittleEndian.AppendUint16(b, headerTransaction)
-	b = binary.LittleEndian.AppendUint64(b, h.Descriptor)
-	return binary.LittleEndian.AppendUint32(b, max(h.Outstanding, 1))
-}
-
 // Batch is an SQLBatch message (MS-TDS 2.2.6.7).
 type Batch struct {
 	Headers
@@ -84,11 +72,6 @@ func ReadBatch(b []byte, v Version) (*Batch, error) {
 	}
 	r.Text = decodeUTF16(text)
 	return r, nil
-}
-
-// AppendBatch appends the payload of an SQLBatch message.
-func AppendBatch(b []byte, r *Batch, v Version) []byte {
-	return appendUTF16(appendHeaders(b, r.Headers, v), r.Text)
 }
 
 // TranRequest is the kind of a transaction manager request (MS-TDS 2.2.6.9).
@@ -175,30 +158,4 @@ func readTranName(d *decoder) string {
 		return ""
 	}
 	return d.ucs2(n / 2)
-}
-
-// appendTranName is the inverse of readTranName. It truncates a name of more than 127 units.
-func appendTranName(b []byte, s string) []byte {
-	s = cutUTF16(s, 127)
-	return appendUTF16(append(b, byte(2*utf16Len(s))), s)
-}
-
-// AppendTransaction appends the payload of a transaction manager request.
-func AppendTransaction(b []byte, r *Transaction, v Version) []byte {
-	b = appendHeaders(b, r.Headers, v)
-	b = binary.LittleEndian.AppendUint16(b, uint16(r.Request))
-	switch r.Request {
-	case TranBegin:
-		b = appendTranName(append(b, r.Isolation), r.Name)
-	case TranCommit, TranRollback:
-		b = appendTranName(b, r.Name)
-		if r.BeginAfter {
-			b = appendTranName(append(b, 1, r.NewIsolation), r.NewName)
-		} else {
-			b = append(b, 0)
-		}
-	case TranSave:
-		b = appendTranName(b, r.Name)
-	}
-	return b
 }

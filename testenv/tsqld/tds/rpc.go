@@ -1,8 +1,6 @@
 package tds
 
 import (
-	"encoding/binary"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -210,88 +208,4 @@ func readTVPRows(d *decoder, infos []typeInfo, omitted []bool, locate func(row, 
 		}
 	}
 	return nil
-}
-
-// AppendRPC appends the payload of an RPC message. Table-valued parameters must have columns.
-func AppendRPC(b []byte, h Headers, calls []RPC, v Version) ([]byte, error) {
-	b = appendHeaders(b, h, v)
-	for i, call := range calls {
-		if i > 0 {
-			switch {
-			case !v.since72():
-				b = append(b, rpcBatch71)
-			case calls[i-1].NoExecNext:
-				b = append(b, rpcNoExec72)
-			default:
-				b = append(b, rpcBatch72)
-			}
-		}
-		b = appendUSVarchar(b, call.Proc, procByNumber-1)
-		b = binary.LittleEndian.AppendUint16(b, call.Options)
-		for _, p := range call.Params {
-			var err error
-			if b, err = appendParam(b, p, v); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return b, nil
-}
-
-// appendParam appends one parameter.
-func appendParam(b []byte, p Param, v Version) ([]byte, error) {
-	b = appendBVarchar(b, p.Name)
-	var status byte
-	if p.Output {
-		status |= paramByRef
-	}
-	if p.Default {
-		status |= paramDefault
-	}
-	b = append(b, status)
-	if p.TypeName != "" {
-		return appendTVP(b, p, v)
-	}
-	ti, err := wireType(p.Type, formParam, v)
-	if err != nil {
-		return nil, err
-	}
-	return appendValue(appendTypeInfo(b, ti), ti, formParam, p.Value)
-}
-
-// appendTVP appends a table-valued parameter; its TypeName is sent without a schema.
-func appendTVP(b []byte, p Param, v Version) ([]byte, error) {
-	b = append(b, tokTVP, 0, 0)
-	b = appendBVarchar(b, p.TypeName)
-	infos := make([]typeInfo, len(p.Columns))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(p.Columns)))
-	for i, c := range p.Columns {
-		var err error
-		if infos[i], err = wireType(c.Type, formParam, v); err != nil {
-			return nil, err
-		}
-		var flags uint16
-		if c.Nullable {
-			flags |= columnNullable
-		}
-		if c.Identity {
-			flags |= tvpDefault
-		}
-		b = binary.LittleEndian.AppendUint16(append(b, 0, 0, 0, 0), flags)
-		b = append(appendTypeInfo(b, infos[i]), 0)
-	}
-	b = append(b, tvpEnd)
-	for _, row := range p.Rows {
-		b = append(b, tvpRow)
-		for i, ti := range infos {
-			if p.Columns[i].Identity {
-				continue
-			}
-			var err error
-			if b, err = appendValue(b, ti, formParam, row[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return append(b, tvpEnd), nil
 }

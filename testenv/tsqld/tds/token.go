@@ -55,14 +55,6 @@ const (
 // CommandAttention is DONE's CurCmd with [DoneAttention]. MS-TDS does not define its values.
 const CommandAttention = 0xFD
 
-// doneSize returns the size of a DONE in bytes, its token included.
-func doneSize(v Version) int {
-	if v.since72() {
-		return 13
-	}
-	return 9
-}
-
 // AppendDone appends a DONE, DONEPROC or DONEINPROC.
 func AppendDone(b []byte, kind DoneKind, status DoneStatus, command uint16, rows int64, v Version) []byte {
 	b = append(b, byte(kind))
@@ -217,21 +209,39 @@ func AppendReturnStatus(b []byte, code int32) []byte {
 // AppendReturnValue appends the final value of an OUTPUT parameter; ordinal counts from 0. The
 // error is a [*ValueError]; b is returned unchanged then.
 func AppendReturnValue(b []byte, ordinal int, name string, t types.Type, val types.Value, v Version) ([]byte, error) {
-	ti, err := wireType(t, formParam, v)
-	if err != nil {
-		return b, err
-	}
 	at := len(b)
 	b = binary.LittleEndian.AppendUint16(append(b, tokenReturnValue), uint16(ordinal))
 	b = appendBVarchar(b, name)
 	b = append(b, 1) // an output parameter; not a function's result
 	b = appendUserType(b, t, v)
 	b = binary.LittleEndian.AppendUint16(b, columnNullable)
-	b, err = appendValue(appendTypeInfo(b, ti), ti, formParam, val)
+	b, err := AppendType(b, t, v)
+	if err == nil {
+		b, err = AppendValue(b, t, val, v)
+	}
 	if err != nil {
 		return b[:at], err
 	}
 	return b, nil
+}
+
+// AppendType appends the TYPE_INFO of a parameter. The error is a [*ValueError]; b is returned
+// unchanged then.
+func AppendType(b []byte, t types.Type, v Version) ([]byte, error) {
+	ti, err := wireType(t, formParam, v)
+	if err != nil {
+		return b, err
+	}
+	return appendTypeInfo(b, ti), nil
+}
+
+// AppendValue appends the value of a parameter, with its length. The error is a [*ValueError].
+func AppendValue(b []byte, t types.Type, val types.Value, v Version) ([]byte, error) {
+	ti, err := wireType(t, formParam, v)
+	if err != nil {
+		return b, err
+	}
+	return appendValue(b, ti, formParam, val)
 }
 
 // appendUserType appends the UserType of a column or value.

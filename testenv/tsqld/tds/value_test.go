@@ -17,21 +17,21 @@ func offsetValue(utcTicks int64, minutes int) []byte {
 	return binary.BigEndian.AppendUint16(b, uint16(minutes+offsetBias))
 }
 
-// sample is a type with a value of it.
-type sample struct {
-	t types.Type
-	v types.Value
+// Sample is a type with a value of it.
+type Sample struct {
+	T types.Type
+	V types.Value
 }
 
 // day2020 is 2020-02-29 in days since 0001-01-01.
 const day2020 = 737483
 
-// samples has at least one row for each type.
-func samples() []sample {
+// Samples has at least one row for each type.
+func Samples() []Sample {
 	str := func(id types.ID, n int) types.Type { return types.Type{ID: id, Length: n} }
 	noon := int64(12*3600) * ticksPerSecond
 	guid := types.GUIDFromWire([]byte("0123456789abcdef"))
-	return []sample{
+	return []Sample{
 		{types.Type{ID: types.Bit}, int64(0)}, {types.Type{ID: types.Bit}, int64(1)},
 		{types.Type{ID: types.TinyInt}, int64(255)}, {types.Type{ID: types.SmallInt}, int64(math.MinInt16)},
 		{types.Type{ID: types.Int}, int64(math.MinInt32)}, {types.Type{ID: types.BigInt}, int64(math.MaxInt64)},
@@ -67,22 +67,22 @@ func samples() []sample {
 func TestValuesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, v := range []Version{Version72, Version73A, Version74} {
-		for _, s := range samples() {
-			if !v.since73() && s.t.ID >= types.Date && s.t.ID <= types.DateTimeOffset && s.t.ID != types.DateTime && s.t.ID != types.SmallDateTime {
+		for _, s := range Samples() {
+			if !v.since73() && s.T.ID >= types.Date && s.T.ID <= types.DateTimeOffset && s.T.ID != types.DateTime && s.T.ID != types.SmallDateTime {
 				continue // sent as text
 			}
-			for _, val := range []types.Value{s.v, nil} {
-				ti, err := wireType(s.t, formParam, v)
+			for _, val := range []types.Value{s.V, nil} {
+				ti, err := wireType(s.T, formParam, v)
 				require.NoError(t, err)
 				b, err := appendValue(appendTypeInfo(nil, ti), ti, formParam, val)
-				require.NoError(t, err, "%s %v", s.t, val)
+				require.NoError(t, err, "%s %v", s.T, val)
 				d := newDecoder("test", b)
 				got := readTypeInfo(d, formParam)
 				back := readValue(d, got, formParam)
-				require.NoError(t, d.err, "%s", s.t)
+				require.NoError(t, d.err, "%s", s.T)
 				require.Zero(t, d.left())
-				require.Equal(t, s.t, got.typ, "%s", s.t)
-				require.Equal(t, val, back, "%s", s.t)
+				require.Equal(t, s.T, got.typ, "%s", s.T)
+				require.Equal(t, val, back, "%s", s.T)
 			}
 		}
 	}
@@ -90,25 +90,25 @@ func TestValuesRoundTrip(t *testing.T) {
 
 func TestVariantsRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, s := range samples() {
-		if s.t.Length == types.Max || s.t.ID == types.XML {
+	for _, s := range Samples() {
+		if s.T.Length == types.Max || s.T.ID == types.XML {
 			continue
 		}
-		packed, err := types.VariantPack(s.v, s.t)
+		packed, err := types.VariantPack(s.V, s.T)
 		require.NoError(t, err)
 		b, err := appendVariant(nil, packed)
-		require.NoError(t, err, "%s", s.t)
+		require.NoError(t, err, "%s", s.T)
 		d := newDecoder("test", b)
 		back := readVariant(d)
-		require.NoError(t, d.err, "%s", s.t)
+		require.NoError(t, d.err, "%s", s.T)
 		require.Zero(t, d.left())
-		require.Equal(t, packed, back, "%s", s.t)
+		require.Equal(t, packed, back, "%s", s.T)
 	}
 }
 
 func TestValuesThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	for _, s := range []sample{
+	for _, s := range []Sample{
 		{types.Type{ID: types.Int}, int64(1) << 31},
 		{types.Type{ID: types.TinyInt}, int64(-1)},
 		{types.Type{ID: types.Bit}, int64(2)},
@@ -123,11 +123,11 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		{types.Type{ID: types.UniqueIdentifier}, []byte{1}},
 		{types.Type{ID: types.DateTimeOffset}, []byte{1}},
 	} {
-		ti, err := wireType(s.t, formParam, Version74)
+		ti, err := wireType(s.T, formParam, Version74)
 		require.NoError(t, err)
-		b, err := appendValue([]byte("x"), ti, formParam, s.v)
+		b, err := appendValue([]byte("x"), ti, formParam, s.V)
 		var ve *ValueError
-		require.ErrorAs(t, err, &ve, "%s", s.t)
+		require.ErrorAs(t, err, &ve, "%s", s.T)
 		require.Equal(t, "x", string(b))
 	}
 }
@@ -135,7 +135,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 func TestTemporalTextForOldClients(t *testing.T) {
 	t.Parallel()
 	noon := day2020*int64(ticksPerDay) + 12*3600*ticksPerSecond
-	for want, s := range map[string]sample{
+	for want, s := range map[string]Sample{
 		"2020-02-29":                      {types.Type{ID: types.Date}, int64(day2020 * ticksPerDay)},
 		"12:00:00.0000012":                {types.Type{ID: types.Time, Scale: 7}, int64(12*3600*ticksPerSecond + 12)},
 		"2020-02-29 12:00:00.12":          {types.Type{ID: types.DateTime2, Scale: 2}, noon + 1200000},
@@ -144,7 +144,7 @@ func TestTemporalTextForOldClients(t *testing.T) {
 		"2020-02-29 12:00:00.000 +00:00":  {types.Type{ID: types.DateTimeOffset, Scale: 3}, offsetValue(noon, 0)},
 		"2020-03-01 02:00:00.0000 +14:00": {types.Type{ID: types.DateTimeOffset, Scale: 4}, offsetValue(noon, 840)},
 	} {
-		got, err := temporalText(s.t, s.v)
+		got, err := temporalText(s.T, s.V)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}

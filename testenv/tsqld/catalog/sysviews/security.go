@@ -144,8 +144,8 @@ func serverRoleMembersRows(env *Env, add func(row)) {
 }
 
 // serverPermissionTypes maps the permissions on the server that a login may have to their types
-// ("Permissions (Database Engine)", which does not have that of VIEW SERVER PERFORMANCE STATE: it is
-// formed like VDP, VIEW DATABASE PERFORMANCE STATE).
+// ("Permissions (Database Engine)"). The page has no type of VIEW SERVER PERFORMANCE STATE: VSP is
+// formed like VDP of VIEW DATABASE PERFORMANCE STATE.
 var serverPermissionTypes = map[string]string{
 	"CONNECT SQL": "COSQ", "VIEW ANY DATABASE": "VWDB", "VIEW SERVER STATE": "VWSS", "VIEW SERVER PERFORMANCE STATE": "VSP",
 	"ALTER ANY CONNECTION": "ALCO",

@@ -120,6 +120,9 @@ func guid(d *catalog.Database, purpose string) []byte {
 	return sum[:16]
 }
 
+// maxLogPages is the maximum size of a log file: 2 TB.
+const maxLogPages = 268435456
+
 // files are the rows of sys.database_files.
 func (env *Env) files(d *catalog.Database) []row {
 	var out []row
@@ -129,6 +132,7 @@ func (env *Env) files(d *catalog.Database) []row {
 			"physical_name": f.Path, "size": f.Pages, "is_read_only": bit(d.Options.ReadOnly),
 		}
 		if f.Log {
+			r["max_size"] = int64(maxLogPages)
 			r["type"], r["type_desc"], r["data_space_id"] = int64(1), "LOG", int64(0)
 		}
 		out = append(out, r)

@@ -6,7 +6,7 @@ AS
 IF @pktable_name IS NULL AND @fktable_name IS NULL
 BEGIN
     RAISERROR(15252, -1, -1);
-    RETURN 1;
+    RETURN -6;
 END
 IF @pktable_qualifier <> DB_NAME() OR @fktable_qualifier <> DB_NAME()
 BEGIN
@@ -15,12 +15,12 @@ BEGIN
 END
 DECLARE @pk int = OBJECT_ID(CASE WHEN @pktable_owner IS NULL THEN QUOTENAME(@pktable_name) ELSE QUOTENAME(@pktable_owner) + N'.' + QUOTENAME(@pktable_name) END);
 DECLARE @fk int = OBJECT_ID(CASE WHEN @fktable_owner IS NULL THEN QUOTENAME(@fktable_name) ELSE QUOTENAME(@fktable_owner) + N'.' + QUOTENAME(@fktable_name) END);
-SELECT CAST(DB_NAME() AS sysname) AS PKTABLE_QUALIFIER, CAST(SCHEMA_NAME(p.schema_id) AS sysname) AS PKTABLE_OWNER, p.name AS PKTABLE_NAME, pc.name AS PKCOLUMN_NAME,
-    CAST(DB_NAME() AS sysname) AS FKTABLE_QUALIFIER, CAST(SCHEMA_NAME(t.schema_id) AS sysname) AS FKTABLE_OWNER, t.name AS FKTABLE_NAME, tc.name AS FKCOLUMN_NAME,
-    CAST(x.constraint_column_id AS smallint) AS KEY_SEQ,
+SELECT CAST(DB_NAME() AS sysname) AS PKTABLE_QUALIFIER, CAST(SCHEMA_NAME(p.schema_id) AS sysname) AS PKTABLE_OWNER, CAST(p.name AS sysname) AS PKTABLE_NAME, pc.name AS PKCOLUMN_NAME,
+    CAST(DB_NAME() AS sysname) AS FKTABLE_QUALIFIER, CAST(SCHEMA_NAME(t.schema_id) AS sysname) AS FKTABLE_OWNER, CAST(t.name AS sysname) AS FKTABLE_NAME, tc.name AS FKCOLUMN_NAME,
+    ISNULL(CAST(x.constraint_column_id AS smallint), 0) AS KEY_SEQ,
     CAST(CASE f.update_referential_action WHEN 0 THEN 1 WHEN 1 THEN 0 ELSE f.update_referential_action END AS smallint) AS UPDATE_RULE,
     CAST(CASE f.delete_referential_action WHEN 0 THEN 1 WHEN 1 THEN 0 ELSE f.delete_referential_action END AS smallint) AS DELETE_RULE,
-    f.name AS FK_NAME, i.name AS PK_NAME, CAST(7 AS smallint) AS DEFERRABILITY
+    CAST(f.name AS sysname) AS FK_NAME, i.name AS PK_NAME, CAST(7 AS smallint) AS DEFERRABILITY
 FROM sys.foreign_keys AS f
 JOIN sys.foreign_key_columns AS x ON x.constraint_object_id = f.object_id
 JOIN sys.tables AS p ON p.object_id = f.referenced_object_id
