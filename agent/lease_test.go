@@ -28,6 +28,27 @@ func TestTrust(t *testing.T) {
 	require.Equal(t, asked.Add(70*time.Second), trust.end())
 }
 
+// A call may take half of the trust that is left, so that there is time for a second one, and three
+// seconds in any case, but never more than is left.
+func TestLeaseLimitsItsCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for left, want := range map[time.Duration]time.Duration{
+			50 * time.Second: 25 * time.Second,
+			6 * time.Second:  3 * time.Second,
+			5 * time.Second:  3 * time.Second,
+			2 * time.Second:  2 * time.Second,
+			0:                0,
+		} {
+			l := &lease{trust: &trust{until: time.Now().Add(left)}}
+			ctx, cancel := l.attempt(t.Context())
+			deadline, _ := ctx.Deadline()
+			cancel()
+			require.Equal(t, want, time.Until(deadline), left)
+		}
+	})
+}
+
 // leased is a lease of a minute on the embedded server, behind a network that may fail.
 type leased struct {
 	*lease

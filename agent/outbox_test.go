@@ -7,12 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // TestOutboxReturnsWhyItsTermEnded: a term that ends during a delivery ends the outbox. The outbox
@@ -31,6 +33,35 @@ func TestOutboxReturnsWhyItsTermEnded(t *testing.T) {
 	o.ready <- struct{}{}
 	cancelTerm(ErrTermLost)
 	require.ErrorIs(t, o.run(t.Context()), ErrTermLost)
+}
+
+// An outbox whose term the control database has ended says so, also while the agent stops. Nothing
+// is delivered under a term that the agent itself no longer trusts.
+func TestOutboxOfAnEndedTerm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := testenv.Embedded(t, testenv.Options{}).Install(t, 1)
+		term, err := in.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", MaxConcurrentTargets: 1}, time.Minute)
+		require.NoError(t, err)
+		require.NoError(t, in.Store.EndTerm(t.Context(), term.ID))
+		cfg, err := Config{MaxConcurrentTargets: 1}.withDefaults()
+		require.NoError(t, err)
+		stopping, stop := context.WithCancel(t.Context())
+		stop()
+		untrusted, cancelTerm := context.WithCancelCause(t.Context())
+		cancelTerm(ErrTermLost)
+		run := func(store *controldb.Store, ctx, termCtx context.Context) error {
+			o := newOutbox(store, term.ID, termCtx, newQueue(cfg, nil), newRegistry(termCtx), &crowd{}, cfg, zap.NewNop())
+			o.add(report{task: 1, outcome: controldb.Outcome{Task: 1, Attempt: 1, Outcome: targets.Succeeded}})
+			o.ready <- struct{}{}
+			return o.run(ctx)
+		}
+		started := time.Now()
+		require.ErrorIs(t, run(in.Store, t.Context(), t.Context()), ErrTermLost)
+		require.ErrorIs(t, run(in.Store, stopping, t.Context()), ErrTermLost)
+		require.NoError(t, run(nil, stopping, untrusted)) // there is no store to call
+		require.Less(t, time.Since(started), time.Second, "no call is repeated")
+	})
 }
 
 // TestOutboxBoundsTheTextsOfADelivery: a delivery has one report at least, and else as many as the
