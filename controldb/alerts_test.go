@@ -35,7 +35,7 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		list, err = alerting.On(c.Store).Channels(ctx, "hook")
 		require.NoError(t, err)
 		require.Len(t, list, 1)
-		require.JSONEq(t, `{"url": "https://example.com/x"}`, list[0].Definition)
+		require.JSONEq(t, `{"url": "https://example.com/x"}`, string(list[0].Definition))
 
 		require.NoError(t, alerting.On(c.Store).Mute(ctx, "silence", time.Minute, "maintenance"))
 		rules, err := alerting.On(c.Store).Rules(ctx, "")
@@ -44,9 +44,7 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		require.Equal(t, []any{"failures", share, "silence"}, []any{rules[0].Name, rules[0].PercentFailed, rules[1].Name})
 		require.True(t, rules[0].MutedUntil.IsZero())
 		require.Equal(t, "maintenance", rules[1].MuteNote)
-		names, err := rules[1].Channels()
-		require.NoError(t, err)
-		require.Equal(t, channels, names)
+		require.Equal(t, channels, rules[1].Channels)
 
 		require.ErrorIs(t, alerting.On(c.Store).UpdateRule(ctx, "nothing", alerting.Change{Runs: &runs}), dberror.ErrAlertNotFound)
 		require.Error(t, alerting.On(c.Store).DeleteChannel(ctx, "hook"), "a rule uses it")

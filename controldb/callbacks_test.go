@@ -79,7 +79,7 @@ func TestCase74(t *testing.T) {
 		require.Equal(t, "Succeeded", c.lifecycle(t, run))
 		require.Equal(t, "Succeeded|1|false|Step 1 succeeded execution on endpoint 'h'. m", c.state(t, run))
 		cb = c.callback(t, run)
-		require.Equal(t, []any{callbacks.CallbackClosed, "Report", true, "m", "app", ""},
+		require.Equal(t, []any{callbacks.CallbackClosed, "Report", new(true), "m", "app", ""},
 			[]any{cb.State, cb.ClosedBy, cb.Success, cb.Message, cb.ReceivedBy, cb.Late})
 		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), token, report), "the same report on a final run")
 		require.ErrorIs(t, callbacks.On(c.Store).Report(t.Context(), callbacks.HashToken("x"), report), dberror.ErrCallbackNotFound)

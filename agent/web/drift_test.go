@@ -71,7 +71,7 @@ func TestDriftPages(t *testing.T) {
 	require.Len(t, states, 1)
 	database := base + "/databases/" + states[0].Target.String()
 	body := reader.get(database).Body
-	require.Contains(t, body, states[0].Short())
+	require.Contains(t, body, states[0].Fingerprint.Short())
 	require.NotContains(t, body, "Set a baseline", "readers get no buttons")
 	path := database + "/baseline"
 	require.Equal(t, http.StatusForbidden, as(t, f, "operator").get(path).Status)
@@ -85,7 +85,7 @@ func TestDriftPages(t *testing.T) {
 	require.Equal(t, base+"/drift#baselines", a.Header.Get("Location"))
 	set, err := drifts.On(f.Store).Baseline(t.Context(), baseline)
 	require.NoError(t, err)
-	require.True(t, slices.ContainsFunc(set, func(one drifts.Baseline) bool { return one.Short() == states[0].Short() }))
+	require.True(t, slices.ContainsFunc(set, func(one drifts.Baseline) bool { return one.Fingerprint.Short() == states[0].Fingerprint.Short() }))
 	shown = reader.get(at + "/drift")
 	require.Contains(t, shown.Body, "baseline <bdi>web &lt;i&gt; 7</bdi>")
 

@@ -44,42 +44,42 @@ const (
 	AlertTargetsChanged       = model.AlertTargetsChanged
 )
 
-// Alert is a row of the view jobs.alerts. Zero times and ids mean that there is none.
+// Alert is an alert: something that a rule has found. Its fields are those of the view jobs.alerts.
 type Alert struct {
-	ID          int64     `db:"alert_id"`
-	Rule        string    `db:"alert_name"`
-	Condition   Condition `db:"condition"`
-	Severity    string    `db:"severity"` // Info, Warning or Critical
-	State       State     `db:"state"`
-	SubjectKind string    `db:"subject_kind"` // Job, Schedule, Agent, TargetGroup or ControlDatabase
-	Subject     string    `db:"subject"`
-	JobID       uuid.UUID `db:"job_id"`
+	ID          int64     `db:"alert_id" json:"alert_id"`
+	Rule        string    `db:"alert_name" json:"alert_name"`
+	Condition   Condition `db:"condition" json:"condition"`
+	Severity    string    `db:"severity" json:"severity"`
+	State       State     `db:"state" json:"state"` // Open, Acknowledged or Resolved
+	SubjectKind string    `db:"subject_kind" json:"subject_kind"`
+	Subject     string    `db:"subject" json:"subject"`
+	JobID       uuid.UUID `db:"job_id" json:"job_id,omitzero"`
 	// JobName is the job's name now; empty if there is no job, or it was deleted.
-	JobName string `db:"job_name"`
-	// Schedule is nil unless the alert is about a schedule; "" is the schedule of jobs.sp_add_job.
-	Schedule       *string   `db:"schedule_name"`
-	AgentID        uuid.UUID `db:"agent_id"`
-	JobExecutionID uuid.UUID `db:"job_execution_id"` // the latest run that raised it
-	Occurrences    int64     `db:"occurrences"`
-	FirstAt        time.Time `db:"first_time"`
-	LastAt         time.Time `db:"last_time"`
-	RaisedAt       time.Time `db:"raised_time"`
-	Title          string    `db:"title"`
-	Message        string    `db:"message"`
+	JobName string `db:"job_name" json:"job_name,omitempty"`
+	// Schedule is nil unless the alert is about a schedule.
+	Schedule       *string   `db:"schedule_name" json:"schedule_name,omitempty"` // "": the schedule of the job's definition
+	AgentID        uuid.UUID `db:"agent_id" json:"agent_id,omitzero"`
+	JobExecutionID uuid.UUID `db:"job_execution_id" json:"job_execution_id,omitzero"`
+	Occurrences    int64     `db:"occurrences" json:"occurrences"`
+	FirstAt        time.Time `db:"first_time" json:"first_time"`
+	LastAt         time.Time `db:"last_time" json:"last_time"`
+	RaisedAt       time.Time `db:"raised_time" json:"raised_time"`
+	Title          string    `db:"title" json:"title"`
+	Message        string    `db:"message" json:"message"`
 
-	AcknowledgedAt  time.Time `db:"acknowledged_time"`
-	AcknowledgedBy  string    `db:"acknowledged_by"`
-	AcknowledgeNote string    `db:"acknowledge_note"`
-	ResolvedAt      time.Time `db:"resolved_time"`
-	ResolveReason   string    `db:"resolve_reason"`
+	AcknowledgedAt  time.Time `db:"acknowledged_time" json:"acknowledged_time,omitzero"`
+	AcknowledgedBy  string    `db:"acknowledged_by" json:"acknowledged_by,omitempty"`
+	AcknowledgeNote string    `db:"acknowledge_note" json:"acknowledge_note,omitempty"`
+	ResolvedAt      time.Time `db:"resolved_time" json:"resolved_time,omitzero"`
+	ResolveReason   string    `db:"resolve_reason" json:"resolve_reason,omitempty"`
 
-	NextNotificationAt time.Time `db:"next_notification_time"`
-	NotifiedAt         time.Time `db:"notified_time"`
-	Notifications      int       `db:"notifications"`
-	DeliveredAt        time.Time `db:"delivered_time"`
-	PendingDeliveries  int       `db:"pending_deliveries"`
-	DeliveryAttempts   int       `db:"delivery_attempts"`
-	LastDeliveryError  string    `db:"last_delivery_error"`
+	NextNotificationAt time.Time `db:"next_notification_time" json:"next_notification_time,omitzero"`
+	NotifiedAt         time.Time `db:"notified_time" json:"notified_time,omitzero"`
+	Notifications      int       `db:"notifications" json:"notifications"`
+	DeliveredAt        time.Time `db:"delivered_time" json:"delivered_time,omitzero"`
+	PendingDeliveries  int       `db:"pending_deliveries" json:"pending_deliveries"`
+	DeliveryAttempts   int       `db:"delivery_attempts" json:"delivery_attempts"`
+	LastDeliveryError  string    `db:"last_delivery_error" json:"last_delivery_error,omitempty"`
 }
 
 // Filter selects alerts. Zero values select all.
@@ -139,53 +139,41 @@ func (s Store) Acknowledge(ctx context.Context, id int64, note string) error {
 
 // Rule is a row of the view jobs.alert_rules: when an alert is raised, and who is told.
 type Rule struct {
-	Name        string    `db:"alert_name"`
-	Description string    `db:"description"`
-	Condition   Condition `db:"condition"`
+	Name        string    `db:"alert_name" json:"alert_name"`
+	Description string    `db:"description" json:"description,omitempty"`
+	Condition   Condition `db:"condition" json:"condition"`
 	// JobName and JobID are of the one job that the rule watches. JobPattern, with * and ?, selects
 	// several jobs. With none of them, the rule watches all jobs.
-	JobName    string    `db:"job_name"`
-	JobID      uuid.UUID `db:"job_id"`
-	JobPattern string    `db:"job_pattern"`
+	JobName    string    `db:"job_name" json:"job_name,omitempty"`
+	JobID      uuid.UUID `db:"job_id" json:"-"`
+	JobPattern string    `db:"job_pattern" json:"job_pattern,omitempty"`
 	// Lifecycles are separated by commas.
-	Lifecycles string `db:"lifecycles"`
+	Lifecycles string `db:"lifecycles" json:"lifecycles,omitempty"`
 	// PercentFailed, Factor and Runs are 0 where the condition has none.
-	PercentFailed float64 `db:"percent_failed"`
-	Factor        float64 `db:"factor"`
-	Runs          int     `db:"runs"`
+	PercentFailed float64 `db:"percent_failed" json:"percent_failed,omitempty"`
+	Factor        float64 `db:"factor" json:"factor,omitempty"`
+	Runs          int     `db:"runs" json:"runs,omitempty"`
 	// Seconds is the grace period or the age of the condition.
-	Seconds         int    `db:"seconds"`
-	Severity        string `db:"severity"`
-	ThrottleSeconds int    `db:"throttle_seconds"`
+	Seconds         int    `db:"seconds" json:"seconds"`
+	Severity        string `db:"severity" json:"severity"`
+	ThrottleSeconds int    `db:"throttle_seconds" json:"throttle_seconds"`
 	// RepeatSeconds is nil if an open alert is not notified again without a new event.
-	RepeatSeconds  *int `db:"repeat_seconds"`
-	NotifyResolved bool `db:"notify_resolved"`
-	Enabled        bool `db:"enabled"`
+	RepeatSeconds  *int `db:"repeat_seconds" json:"repeat_seconds,omitempty"`
+	NotifyResolved bool `db:"notify_resolved" json:"notify_resolved"`
+	Enabled        bool `db:"enabled" json:"enabled"`
 	// MutedUntil is zero unless the rule was muted.
-	MutedUntil time.Time `db:"muted_until"`
-	MutedBy    string    `db:"muted_by"`
-	MuteNote   string    `db:"mute_note"`
-	// ChannelNames is a JSON array of the names of the channels.
-	ChannelNames json.RawMessage `db:"channels"`
-	OpenAlerts   int             `db:"open_alerts"`
-	CreatedAt    time.Time       `db:"created_time"`
-	UpdatedAt    time.Time       `db:"updated_time"`
+	MutedUntil time.Time `db:"muted_until" json:"muted_until,omitzero"`
+	MutedBy    string    `db:"muted_by" json:"muted_by,omitempty"`
+	MuteNote   string    `db:"mute_note" json:"mute_note,omitempty"`
+	// Channels are the names of the channels.
+	Channels   []string  `db:"channels" json:"channels"`
+	OpenAlerts int       `db:"open_alerts" json:"open_alerts"`
+	CreatedAt  time.Time `db:"created_time" json:"-"`
+	UpdatedAt  time.Time `db:"updated_time" json:"updated_time"`
 	// PercentChanged and GroupPattern are of TargetsChanged. GroupPattern, with * and ?, selects
 	// target groups; without it, the rule watches all.
-	PercentChanged float64 `db:"percent_changed"`
-	GroupPattern   string  `db:"target_group_pattern"`
-}
-
-// Channels returns the names of the channels.
-func (r Rule) Channels() ([]string, error) {
-	if len(r.ChannelNames) == 0 {
-		return nil, nil
-	}
-	var names []string
-	if err := json.Unmarshal(r.ChannelNames, &names); err != nil {
-		return nil, fmt.Errorf("read the channels of the alert %q: %w", r.Name, err)
-	}
-	return names, nil
+	PercentChanged float64 `db:"percent_changed" json:"percent_changed,omitempty"`
+	GroupPattern   string  `db:"target_group_pattern" json:"target_group_pattern,omitempty"`
 }
 
 // Rules lists rules by name; with a name, only this one.
@@ -203,16 +191,14 @@ FROM jobs.alert_rules`+w.Text()+"\nORDER BY alert_name;", w.Args...)
 
 // Channel is a row of the view jobs.alert_channels: where notifications are sent.
 type Channel struct {
-	Name string `db:"channel_name"`
+	Name string `db:"channel_name" json:"channel_name"`
 	// Type is one of action.ChannelTypes.
-	Type string `db:"channel_type"`
-	// Definition is a JSON object in which secrets are templates $(secret.NAME).
-	Definition string `db:"definition"`
-	// NeedsSecrets says that only a process that can read the secrets delivers here.
-	NeedsSecrets bool      `db:"needs_secrets"`
-	Enabled      bool      `db:"enabled"`
-	CreatedAt    time.Time `db:"created_time"`
-	UpdatedAt    time.Time `db:"updated_time"`
+	Type         string          `db:"channel_type" json:"channel_type"`
+	Definition   json.RawMessage `db:"definition" json:"definition" doc:"JSON object; secrets are templates"`
+	NeedsSecrets bool            `db:"needs_secrets" json:"needs_secrets" doc:"only a process that can read them delivers"`
+	Enabled      bool            `db:"enabled" json:"enabled"`
+	CreatedAt    time.Time       `db:"created_time" json:"-"`
+	UpdatedAt    time.Time       `db:"updated_time" json:"updated_time"`
 }
 
 // Channels lists channels by name; with a name, only this one.

@@ -129,35 +129,35 @@ const (
 
 // Callback is a row of the view jobs.callbacks.
 type Callback struct {
-	Execution uuid.UUID `db:"job_execution_id"`
-	JobName   string    `db:"job_name"`
-	StepID    int       `db:"step_id"`
-	StepName  string    `db:"step_name"`
-	Target    uuid.UUID `db:"target_id"`
-	Server    string    `db:"target_server_name"`
-	Database  string    `db:"target_database_name"` // empty for an endpoint
-	Attempt   int       `db:"attempt"`
-	State     State     `db:"state"`
+	Execution uuid.UUID `db:"job_execution_id" json:"-"`
+	JobName   string    `db:"job_name" json:"-"`
+	StepID    int       `db:"step_id" json:"step_id"`
+	StepName  string    `db:"step_name" json:"step_name"`
+	Target    uuid.UUID `db:"target_id" json:"target_id"`
+	Server    string    `db:"target_server_name" json:"target_server_name"`
+	Database  string    `db:"target_database_name" json:"target_database_name,omitempty" doc:"absent for an endpoint"`
+	Attempt   int       `db:"attempt" json:"attempt"`
+	State     State     `db:"state" json:"state" doc:"Open, Waiting, Reported or Closed"`
 	// Acknowledged means that the endpoint has accepted the request.
-	Acknowledged bool      `db:"acknowledged"`
-	OpenedAt     time.Time `db:"opened_at"`
+	Acknowledged bool      `db:"acknowledged" json:"acknowledged" doc:"the endpoint has accepted the request"`
+	OpenedAt     time.Time `db:"opened_at" json:"opened_at,omitzero"`
 	// DeadlineAt is zero before the wait.
-	DeadlineAt time.Time `db:"deadline_at"`
-	// ReceivedAt is zero without a report; then Success, Message and ReceivedBy have no meaning.
-	Success    bool      `db:"success"`
-	Message    string    `db:"message"`
-	ReceivedAt time.Time `db:"received_at"`
-	ReceivedBy string    `db:"received_by"`
+	DeadlineAt time.Time `db:"deadline_at" json:"deadline_at,omitzero"`
+	// Success is nil without a report; then Message and ReceivedBy have no meaning.
+	Success    *bool     `db:"success" json:"success,omitempty" doc:"absent without a report"`
+	Message    string    `db:"message" json:"message,omitempty"`
+	ReceivedAt time.Time `db:"received_at" json:"received_at,omitzero"`
+	ReceivedBy string    `db:"received_by" json:"received_by,omitempty"`
 	// ClosedAt and ClosedBy are zero while reports are accepted.
-	ClosedAt time.Time `db:"closed_at"`
-	ClosedBy string    `db:"closed_by"`
-	// Late is the latest refused report, a JSON object.
-	Late string `db:"late"`
+	ClosedAt time.Time `db:"closed_at" json:"closed_at,omitzero"`
+	ClosedBy string    `db:"closed_by" json:"closed_by,omitempty" doc:"Report, Deadline, Stop or Attempt"`
+	// Late is a JSON object.
+	Late string `db:"late" json:"late,omitempty" doc:"the latest refused report"`
 }
 
 const callbackColumns = `SELECT job_execution_id, job_name, step_id, step_name, target_id,
     target_server_name, target_database_name, attempt, state, acknowledged, opened_at, deadline_at,
-    COALESCE(success, CAST(0 AS BIT)) AS success, message, received_at, received_by, closed_at, closed_by, late
+    success, message, received_at, received_by, closed_at, closed_by, late
 FROM jobs.callbacks`
 
 // OfTarget lists the callbacks of a target of a step, the oldest first.

@@ -158,7 +158,7 @@ type JobStep struct {
 	OutputResourceGroup  string    `db:"output_resource_group_name"`
 	MaxParallelism       *int      `db:"max_parallelism"` // nil: no limit
 	// After names the steps that come before it; nil means the step with the preceding id.
-	After controldb.NameList `db:"after"`
+	After []string `db:"after"`
 	// Revision is the job's revision at which the step last changed.
 	Revision int64 `db:"revision"`
 }

@@ -162,11 +162,7 @@ func NewState(d Definitions) (*State, error) {
 		s.add(manifest.KindLimit, &l.Limit, 0, "")
 	}
 	for _, a := range d.Alerts {
-		alert, err := newAlert(a)
-		if err != nil {
-			return nil, err
-		}
-		s.add(manifest.KindAlert, alert, 0, "")
+		s.add(manifest.KindAlert, newAlert(a), 0, "")
 	}
 	for _, o := range s.list {
 		manifest.Normalize([]manifest.Object{o.Object})
@@ -234,13 +230,9 @@ func newJob(j catalog.JobDetail, steps []*manifest.Step, schedules []timetable.S
 	return out, nil
 }
 
-func newAlert(a alerting.Rule) (*manifest.Alert, error) {
-	channels, err := a.Channels()
-	if err != nil {
-		return nil, err
-	}
+func newAlert(a alerting.Rule) *manifest.Alert {
 	out := &manifest.Alert{Name: a.Name, Description: a.Description, Condition: string(a.Condition), Job: a.JobName,
-		JobPattern: a.JobPattern, Severity: a.Severity, Channels: channels, Throttle: a.ThrottleSeconds,
+		JobPattern: a.JobPattern, Severity: a.Severity, Channels: a.Channels, Throttle: a.ThrottleSeconds,
 		NotifyResolved: a.NotifyResolved, Enabled: a.Enabled}
 	if a.Lifecycles != "" {
 		out.Lifecycles = strings.Split(a.Lifecycles, ",")
@@ -259,7 +251,7 @@ func newAlert(a alerting.Rule) (*manifest.Alert, error) {
 	case alerting.AlertTargetsChanged:
 		out.PercentChanged, out.GroupPattern = decimal(a.PercentChanged), a.GroupPattern
 	}
-	return out, nil
+	return out
 }
 
 // decimal rounds a DECIMAL that was read as FLOAT to the number that people wrote.

@@ -80,28 +80,36 @@ func (s Store) Record(ctx context.Context, term controldb.TermID, r ReadSchema) 
 	return verdict, message, err
 }
 
-// SchemaState is a row of the view jobs.drift_history: a database had a schema.
-type SchemaState struct {
-	Target   uuid.UUID `db:"target_id"`
-	Server   string    `db:"server_name"`
-	Database string    `db:"database_name"`
-	// Options say what was compared; empty: the defaults.
-	Options     string `db:"options"`
-	Fingerprint []byte `db:"fingerprint"`
-	// Objects is 0 if it is not known.
-	Objects int `db:"objects"`
-	// FirstSeen is when the database was first read with the schema, and LastSeen when it was last.
-	FirstSeen time.Time `db:"first_seen_time"`
-	LastSeen  time.Time `db:"last_seen_time"`
-	// Current says that the database has not been read with another schema since.
-	Current bool `db:"is_current"`
-	// Changes say how the schema differs from the one before; empty: it is the first one, or that
-	// is not known.
-	Changes string `db:"changes"`
-}
+// Fingerprint is the SHA-256 of a schema.
+type Fingerprint []byte
 
-// Short is the beginning of the fingerprint in hexadecimal digits.
-func (h SchemaState) Short() string { return hex.EncodeToString(h.Fingerprint)[:12] }
+// String returns the hexadecimal digits.
+func (f Fingerprint) String() string { return hex.EncodeToString(f) }
+
+// Short is the beginning of the hexadecimal digits.
+func (f Fingerprint) Short() string { return f.String()[:12] }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// SchemaState is a schema that a database had. Its fields are those of the view jobs.drift_history.
+type SchemaState struct {
+	Server   string `db:"server_name" json:"server_name"`
+	Database string `db:"database_name" json:"database_name"`
+	// Options say what was compared; empty: the defaults.
+	Options     string      `db:"options" json:"options,omitempty"`
+	Fingerprint Fingerprint `db:"fingerprint" json:"fingerprint"`
+	// Objects is 0 if it is not known.
+	Objects int `db:"objects" json:"objects"`
+	// FirstSeen is when the database was first read with the schema, and LastSeen when it was last.
+	FirstSeen time.Time `db:"first_seen_time" json:"first_seen_time"`
+	LastSeen  time.Time `db:"last_seen_time" json:"last_seen_time"`
+	// Current says that the database has not been read with another schema since.
+	Current bool `db:"is_current" json:"is_current"`
+	// Changes is empty if it is the first schema, or that is not known.
+	Changes string    `db:"changes" json:"changes,omitempty"` // how it differs from the schema before
+	Target  uuid.UUID `db:"target_id" json:"target_id"`
+}
 
 // Filter chooses databases for [Store.History].
 type Filter struct {
@@ -113,7 +121,7 @@ type Filter struct {
 	// Options and Fingerprint are those of one schema; a nil fingerprint means any schema, with any
 	// options.
 	Options     string
-	Fingerprint []byte
+	Fingerprint Fingerprint
 	// Current leaves out the schemas that databases had before.
 	Current bool
 	// Limit bounds the rows of [Store.History]; 0 means 1000000.
@@ -141,7 +149,7 @@ func (f Filter) apply(w *call.Filter) {
     )`, f.Job)
 	}
 	if f.Fingerprint != nil {
-		w.Add("h.fingerprint = %s AND h.options = %s", f.Fingerprint, f.Options)
+		w.Add("h.fingerprint = %s AND h.options = %s", []byte(f.Fingerprint), f.Options)
 	}
 	if f.Current {
 		w.Add("h.is_current = 1")
@@ -194,8 +202,8 @@ func (s Store) LatestChanges(ctx context.Context, f Filter, limit int) ([]Schema
 // SameSchema is a schema that databases had when they were last read.
 type SameSchema struct {
 	// Options say what was compared; empty: the defaults.
-	Options     string `db:"options"`
-	Fingerprint []byte `db:"fingerprint"`
+	Options     string      `db:"options"`
+	Fingerprint Fingerprint `db:"fingerprint"`
 	// Objects is 0 if it is not known.
 	Objects   int `db:"objects"`
 	Databases int `db:"databases"`
@@ -205,9 +213,6 @@ type SameSchema struct {
 	NewestSeen time.Time `db:"newest_seen_time"`
 	LastSeen   time.Time `db:"last_seen_time"`
 }
-
-// Short is the beginning of the fingerprint in hexadecimal digits.
-func (s SameSchema) Short() string { return hex.EncodeToString(s.Fingerprint)[:12] }
 
 // SameSchemas lists the schemas that databases had when they were last read, by their options, that
 // of most databases first.
@@ -226,21 +231,18 @@ OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;`, w.Args...)
 // Baseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
 // right.
 type Baseline struct {
-	Name        string `db:"baseline_name"`
-	Options     string `db:"options"`
-	Fingerprint []byte `db:"fingerprint"`
+	Name        string      `db:"baseline_name" json:"baseline_name"`
+	Options     string      `db:"options" json:"options,omitempty"`
+	Fingerprint Fingerprint `db:"fingerprint" json:"fingerprint"`
 	// Objects is 0 if it is not known.
-	Objects int       `db:"objects"`
-	Source  string    `db:"source"`
-	Set     time.Time `db:"set_time"`
-	By      string    `db:"set_by"`
+	Objects int       `db:"objects" json:"objects"`
+	Source  string    `db:"source" json:"source" doc:"as server/database"`
+	Set     time.Time `db:"set_time" json:"set_time"`
+	By      string    `db:"set_by" json:"set_by,omitempty"`
 }
 
 const baselineColumns = `SELECT b.baseline_name, b.options, b.fingerprint, b.objects, b.source, b.set_time, b.set_by
 FROM jobs.drift_baselines AS b`
-
-// Short is the beginning of the fingerprint in hexadecimal digits.
-func (b Baseline) Short() string { return hex.EncodeToString(b.Fingerprint)[:12] }
 
 // Baselines lists the baselines by their names.
 func (s Store) Baselines(ctx context.Context) ([]Baseline, error) {

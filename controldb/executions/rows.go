@@ -54,31 +54,30 @@ func (s Store) RerunsOf(ctx context.Context, id uuid.UUID) ([]Run, error) {
 // Execution is a row of the view jobs.job_executions: a run (StepID nil), one of its steps
 // (TargetType "TargetGroup"), or a step on one target (TargetType "SqlDatabase" or "Endpoint").
 type Execution struct {
-	ID         uuid.UUID      `db:"job_execution_id"`
-	JobName    string         `db:"job_name"`
-	JobID      uuid.UUID      `db:"job_id"`
-	JobVersion int            `db:"job_version"`
-	StepID     *int           `db:"step_id"`
-	Active     bool           `db:"is_active"`
-	Lifecycle  jobs.Lifecycle `db:"lifecycle"`
+	ID         uuid.UUID      `db:"job_execution_id" json:"job_execution_id"`
+	JobName    string         `db:"job_name" json:"job_name"`
+	JobID      uuid.UUID      `db:"job_id" json:"job_id"`
+	JobVersion int            `db:"job_version" json:"job_version"`
+	StepID     *int           `db:"step_id" json:"step_id,omitempty"`
+	Active     bool           `db:"is_active" json:"is_active"`
+	Lifecycle  jobs.Lifecycle `db:"lifecycle" json:"lifecycle"`
 	// Times are zero when the view has NULL.
-	CreateTime   time.Time `db:"create_time"`
-	StartTime    time.Time `db:"start_time"`
-	EndTime      time.Time `db:"end_time"`
-	Attempts     int       `db:"current_attempts"`
-	AttemptStart time.Time `db:"current_attempt_start_time"`
-	NextAttempt  time.Time `db:"next_attempt_start_time"`
-	LastMessage  string    `db:"last_message"`
-	TargetType   string    `db:"target_type"`
-	TargetID     uuid.UUID `db:"target_id"`
-	TargetGroup  string    `db:"target_group_name"`
-	Server       string    `db:"target_server_name"`
-	Database     string    `db:"target_database_name"`
-	// OutcomeUnknown is true for a target when it is unknown whether the script ran, and DurationMS
-	// is how long a final target took by its agent's clock, as in [RunTarget]. Azure's view has no
-	// columns for them; only [Store.Rows] reads them.
-	OutcomeUnknown bool   `db:"outcome_unknown"`
-	DurationMS     *int64 `db:"duration_ms"`
+	CreateTime   time.Time `db:"create_time" json:"create_time,omitzero"`
+	StartTime    time.Time `db:"start_time" json:"start_time,omitzero"`
+	EndTime      time.Time `db:"end_time" json:"end_time,omitzero"`
+	Attempts     int       `db:"current_attempts" json:"current_attempts"`
+	AttemptStart time.Time `db:"current_attempt_start_time" json:"current_attempt_start_time,omitzero"`
+	NextAttempt  time.Time `db:"next_attempt_start_time" json:"next_attempt_start_time,omitzero"`
+	LastMessage  string    `db:"last_message" json:"last_message"`
+	TargetType   string    `db:"target_type" json:"target_type,omitempty" doc:"TargetGroup, SqlDatabase or Endpoint"`
+	TargetID     uuid.UUID `db:"target_id" json:"-"`
+	TargetGroup  string    `db:"target_group_name" json:"target_group_name,omitempty"`
+	Server       string    `db:"target_server_name" json:"target_server_name,omitempty"`
+	Database     string    `db:"target_database_name" json:"target_database_name,omitempty"`
+	// OutcomeUnknown is of targets, and DurationMS is how long a final target took by its agent's
+	// clock, as in [RunTarget]. Azure's view has no columns for them; only [Store.Rows] reads them.
+	OutcomeUnknown bool   `db:"outcome_unknown" json:"outcome_unknown,omitempty" doc:"whether the script ran is not known"`
+	DurationMS     *int64 `db:"duration_ms" json:"-"`
 }
 
 // Duration is the time from the start to the end, of targets by the agent's clock; negative until

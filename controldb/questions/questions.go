@@ -46,37 +46,34 @@ func (s Store) Cancel(ctx context.Context, id int64) error {
 	return s.conn.Exec(ctx, "cancel a question", call.New("jobs.sp_cancel_question").In("question_id", id))
 }
 
-// Question is a row of the view jobs.questions.
+// Question is a question that was asked through the control database. Its fields are those of the
+// view jobs.questions.
 type Question struct {
-	ID          int64  `db:"question_id"`
-	TargetGroup string `db:"target_group_name"`
-	// Text is empty if the caller may not read it.
-	Text            string         `db:"question"`
-	Credential      string         `db:"credential_name"`
-	MaxRows         int            `db:"max_rows"`
-	MaxRowsOfTarget int            `db:"max_rows_of_target"` // 0: no limit of its own
-	TimeoutSeconds  int            `db:"timeout_seconds"`
-	Lifecycle       jobs.Lifecycle `db:"lifecycle"`
-	Active          bool           `db:"is_active"`
-	// Readable says that the caller may read the answers.
-	Readable        bool      `db:"is_readable"`
-	Asked           time.Time `db:"asked_time"`
-	AskedBy         string    `db:"asked_by"`
-	Start           time.Time `db:"start_time"`
-	End             time.Time `db:"end_time"`
-	CancelRequested time.Time `db:"cancel_requested_time"`
-	CanceledBy      string    `db:"canceled_by"`
-	Message         string    `db:"message"`
-	// Targets is the number of databases in the group; nil: it is not known yet.
-	Targets  *int `db:"targets"`
-	Answered int  `db:"answered"`
-	Failed   int  `db:"failed"`
-	Paused   int  `db:"paused"`
-	Rows     int  `db:"row_count"`
-	// Cut says that a limit has cut rows off.
-	Cut bool `db:"is_cut"`
+	ID              int64          `db:"question_id" json:"question_id"`
+	TargetGroup     string         `db:"target_group_name" json:"target_group_name"`
+	Text            string         `db:"question" json:"question,omitempty"` // not for everyone
+	Credential      string         `db:"credential_name" json:"credential_name,omitempty"`
+	MaxRows         int            `db:"max_rows" json:"max_rows"`
+	MaxRowsOfTarget int            `db:"max_rows_of_target" json:"max_rows_of_target,omitempty"` // of one database
+	TimeoutSeconds  int            `db:"timeout_seconds" json:"timeout_seconds"`                 // of one database
+	Lifecycle       jobs.Lifecycle `db:"lifecycle" json:"lifecycle"`
+	Active          bool           `db:"is_active" json:"is_active"`
+	Readable        bool           `db:"is_readable" json:"is_readable"` // the caller may read the answers
+	Asked           time.Time      `db:"asked_time" json:"asked_time"`
+	AskedBy         string         `db:"asked_by" json:"asked_by"`
+	Start           time.Time      `db:"start_time" json:"start_time,omitzero"`
+	End             time.Time      `db:"end_time" json:"end_time,omitzero"`
+	CancelRequested time.Time      `db:"cancel_requested_time" json:"cancel_requested_time,omitzero"`
+	CanceledBy      string         `db:"canceled_by" json:"canceled_by,omitempty"`
+	Message         string         `db:"message" json:"message,omitempty"` // how it ended
+	Targets         *int           `db:"targets" json:"targets"`           // databases in the group; null: not known yet
+	Answered        int            `db:"answered" json:"answered"`
+	Failed          int            `db:"failed" json:"failed"`
+	Paused          int            `db:"paused" json:"paused"` // not asked
+	Rows            int            `db:"row_count" json:"row_count"`
+	Cut             bool           `db:"is_cut" json:"is_cut"` // a limit has cut rows off
 	// Expires is when it may be deleted.
-	Expires time.Time `db:"expire_time"`
+	Expires time.Time `db:"expire_time" json:"expire_time"`
 }
 
 // selectQuestions selects the columns of Question.

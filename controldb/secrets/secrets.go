@@ -51,22 +51,19 @@ func (s Store) RetireKey(ctx context.Context, id string) error {
 	return s.conn.Exec(ctx, "retire key", call.New("jobs.sp_retire_secret_key").In("key_id", id))
 }
 
-// Secret is a row of the view jobs.secrets.
+// Secret is a sealed secret. Its fields are those of the view jobs.secrets.
 type Secret struct {
-	Name    string `db:"secret_name"`
-	Version int    `db:"version"`
-	// Keys is the number of active keys that can open it, and MissingKeys of those that cannot.
-	Keys        int       `db:"keys"`
-	MissingKeys int       `db:"missing_keys"`
-	CreatedTime time.Time `db:"created_time"`
-	UpdatedTime time.Time `db:"updated_time"`
-	UpdatedBy   string    `db:"updated_by"`
-	// Hosts is a JSON array of the patterns of the hosts that may receive the value; empty means
-	// any host.
-	Hosts string `db:"hosts"`
+	Name        string    `db:"secret_name" json:"secret_name"`
+	Version     int       `db:"version" json:"version"`
+	Hosts       []string  `db:"hosts" json:"hosts"`               // patterns of the hosts that may receive it; null: any host
+	Keys        int       `db:"keys" json:"keys"`                 // active keys that can open it
+	MissingKeys int       `db:"missing_keys" json:"missing_keys"` // active keys that cannot
+	CreatedTime time.Time `db:"created_time" json:"created_time,omitzero"`
+	UpdatedTime time.Time `db:"updated_time" json:"updated_time,omitzero"`
+	UpdatedBy   string    `db:"updated_by" json:"updated_by"`
 	// Owner is empty for a secret that authors set; see [secret.OwnerREST] and
 	// [secret.OwnerCredential].
-	Owner string `db:"owner"`
+	Owner string `db:"owner" json:"-"`
 }
 
 // Secrets lists the sealed secrets that authors set, by name; name restricts the list unless it is

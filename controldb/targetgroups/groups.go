@@ -48,10 +48,10 @@ func (s Store) DeleteMember(ctx context.Context, group string, targetID uuid.UUI
 
 // Group is a row of the view jobs.target_groups.
 type Group struct {
-	ID   uuid.UUID `db:"target_group_id"`
-	Name string    `db:"target_group_name"`
+	Name string    `db:"target_group_name" json:"target_group_name"`
+	ID   uuid.UUID `db:"target_group_id" json:"target_group_id"`
 	// Members is the number of its members, excluded ones too.
-	Members int `db:"members"`
+	Members int `db:"members" json:"members"`
 }
 
 // List lists the target groups by name; a name that is not empty restricts the list to it.

@@ -16,21 +16,17 @@ import (
 
 // Trigger is a row of the view jobs.job_triggers: a job that starts after runs of other jobs.
 type Trigger struct {
-	JobName string    `db:"job_name"`
-	JobID   uuid.UUID `db:"job_id"`
-	Name    string    `db:"trigger_name"`
-	ID      int64     `db:"trigger_id"`
-	Enabled bool      `db:"enabled"`
-	// RunWhen is what the runs of the upstream jobs end with: Succeeded, Failed or Finished.
-	RunWhen string `db:"run_when"`
-	// Targets says which databases the runs have: All, or Succeeded, those on which the upstream
-	// jobs succeeded.
-	Targets   string             `db:"targets"`
-	Upstreams controldb.NameList `db:"upstream_jobs"`
-	// Waiting is the number of events that wait for another upstream job, or for a run of the job.
-	Waiting int       `db:"waiting"`
-	Created time.Time `db:"created_time"`
-	Updated time.Time `db:"updated_time"`
+	JobName   string    `db:"job_name" json:"job_name"`
+	JobID     uuid.UUID `db:"job_id" json:"-"`
+	Name      string    `db:"trigger_name" json:"trigger_name"`
+	ID        int64     `db:"trigger_id" json:"-"`
+	Upstreams []string  `db:"upstream_jobs" json:"upstream_jobs"`
+	RunWhen   string    `db:"run_when" json:"run_when" doc:"Succeeded, Failed or Finished"`
+	Targets   string    `db:"targets" json:"targets" doc:"of its runs: All, or Succeeded: where the upstream jobs succeeded"`
+	Enabled   bool      `db:"enabled" json:"enabled"`
+	Waiting   int       `db:"waiting" json:"waiting" doc:"events that wait for another upstream job, or for a run of the job"`
+	Created   time.Time `db:"created_time" json:"created_time"`
+	Updated   time.Time `db:"updated_time" json:"updated_time"`
 }
 
 // Describe says in words when the trigger starts its job.
@@ -135,20 +131,19 @@ func (s Store) Delete(ctx context.Context, job, name string) error {
 // Event is a row of the view jobs.job_trigger_events: a run that ended and that a trigger
 // watched.
 type Event struct {
-	JobName string `db:"job_name"`
-	// Trigger is empty if the trigger was deleted, and Upstream if the job was.
-	Trigger  string `db:"trigger_name"`
-	ID       int64  `db:"event_id"`
-	Upstream string `db:"upstream_job_name"`
+	ID       int64  `db:"event_id" json:"event_id"`
+	JobName  string `db:"job_name" json:"job_name" doc:"that the trigger starts"`
+	Trigger  string `db:"trigger_name" json:"trigger_name,omitempty" doc:"absent: it was deleted"`
+	Upstream string `db:"upstream_job_name" json:"upstream_job_name,omitempty" doc:"absent: it was deleted"`
 	// UpstreamRun is the run that ended; it may have been purged.
-	UpstreamRun       uuid.UUID `db:"upstream_job_execution_id"`
-	UpstreamLifecycle string    `db:"upstream_lifecycle"`
-	Created           time.Time `db:"created_time"`
-	State             string    `db:"state"` // Waiting, Started or Skipped
-	Ended             time.Time `db:"ended_time"`
-	// Run is the run that was started; nil: none, or it was purged.
-	Run    uuid.UUID `db:"job_execution_id"`
-	Reason string    `db:"reason"` // why it was skipped
+	UpstreamRun       uuid.UUID `db:"upstream_job_execution_id" json:"upstream_job_execution_id"`
+	UpstreamLifecycle string    `db:"upstream_lifecycle" json:"upstream_lifecycle"`
+	Created           time.Time `db:"created_time" json:"created_time"`
+	State             string    `db:"state" json:"state" doc:"Waiting, Started or Skipped"`
+	Ended             time.Time `db:"ended_time" json:"ended_time,omitzero"`
+	// Run is nil if no run was started, or it was purged.
+	Run    uuid.UUID `db:"job_execution_id" json:"job_execution_id,omitzero" doc:"that was started"`
+	Reason string    `db:"reason" json:"reason,omitempty" doc:"why it was skipped"`
 }
 
 // EventFilter restricts [Store.Events]. Empty fields mean all.

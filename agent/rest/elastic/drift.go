@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"context"
-	"encoding/hex"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -103,7 +102,7 @@ func (at *place) schemaView(h drifts.SchemaState) schemaView {
 	name := h.Target.String()
 	v := schemaView{envelope: envelope{ID: at.id("driftHistory", name), Name: name, Type: typeSchema}}
 	v.Properties.ServerName, v.Properties.DatabaseName, v.Properties.Options = at.shortServer(h.Server), h.Database, h.Options
-	v.Properties.Fingerprint, v.Properties.Objects = hex.EncodeToString(h.Fingerprint), h.Objects
+	v.Properties.Fingerprint, v.Properties.Objects = h.Fingerprint.String(), h.Objects
 	v.Properties.FirstSeenTime, v.Properties.LastSeenTime = instant(h.FirstSeen), instant(h.LastSeen)
 	v.Properties.IsCurrent, v.Properties.Changes = h.Current, h.Changes
 	return v
@@ -115,7 +114,7 @@ func (at *place) baselineView(rows []drifts.Baseline) baselineView {
 	v := baselineView{envelope: envelope{ID: at.id("driftBaselines", name), Name: name, Type: typeBaseline}}
 	v.Properties.Source, v.Properties.SetTime, v.Properties.SetBy = rows[0].Source, instant(rows[0].Set), rows[0].By
 	for _, one := range rows {
-		v.Properties.Schemas = append(v.Properties.Schemas, baselineSchemaView{one.Options, hex.EncodeToString(one.Fingerprint), one.Objects})
+		v.Properties.Schemas = append(v.Properties.Schemas, baselineSchemaView{one.Options, one.Fingerprint.String(), one.Objects})
 	}
 	return v
 }

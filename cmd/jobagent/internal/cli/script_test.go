@@ -149,7 +149,7 @@ EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]'
 	require.Equal(t, []string{"Process", "all of it's"}, []string{steps[3].CommandType, steps[3].TargetGroup})
 	type options struct {
 		name  string
-		after controldb.NameList
+		after []string
 		model.StepOptions
 		retryErrors, tolerated string
 	}
@@ -163,12 +163,12 @@ EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]'
 	once.OnUnknownOutcome, once.AtMostOnce = "Fail", true
 	failed.RunWhen, failed.OnTargets = "Failed", "Failed"
 	require.Equal(t, []options{
-		{"JobStep", controldb.NameList{`it's three, "3"`, "four"}, bound, "All", "0"},
+		{"JobStep", []string{`it's three, "3"`, "four"}, bound, "All", "0"},
 		{"two", nil, once, "Transient", "2%"},
 		{"notify", nil, d, "All", "0"},
 		{"back up", nil, d, "All", "0"},
 		{"compare", nil, d, "All", "0"},
-		{`it's three, "3"`, controldb.NameList{}, d, "All", "0"},
+		{`it's three, "3"`, []string{}, d, "All", "0"},
 		{"four", nil, failed, "All", "0"},
 	}, got)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -46,6 +47,9 @@ func (d *describer) typeName(t reflect.Type) string {
 	case reflect.Pointer:
 		return d.typeName(t.Elem())
 	case reflect.Slice:
+		if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+			return "string"
+		}
 		return "array of " + d.typeName(t.Elem())
 	case reflect.String:
 		return "string"

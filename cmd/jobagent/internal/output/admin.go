@@ -73,18 +73,6 @@ type RotatedKeys struct {
 	Retired string   `json:"retired_key_id,omitempty"`
 }
 
-// Secret is a sealed secret. Its fields are those of the view jobs.secrets.
-type Secret struct {
-	Name        string     `json:"secret_name"`
-	Version     int        `json:"version"`
-	Hosts       []string   `json:"hosts"`        // patterns of the hosts that may receive it; null: any host
-	Keys        int        `json:"keys"`         // active keys that can open it
-	MissingKeys int        `json:"missing_keys"` // active keys that cannot
-	CreatedTime *time.Time `json:"created_time,omitempty"`
-	UpdatedTime *time.Time `json:"updated_time,omitempty"`
-	UpdatedBy   string     `json:"updated_by"`
-}
-
 // StoredSecret is a secret that was set.
 type StoredSecret struct {
 	Name    string   `json:"secret_name"`

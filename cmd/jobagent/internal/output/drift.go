@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb/drifts"
 	"github.com/jobagent/jobagent/jobs/drift"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -44,31 +42,9 @@ type DriftFailure struct {
 	Databases []string `json:"databases"` // as server/database
 }
 
-// SchemaState is a schema that a database had. Its fields are those of the view jobs.drift_history.
-type SchemaState struct {
-	Server      string    `json:"server_name"`
-	Database    string    `json:"database_name"`
-	Options     string    `json:"options,omitempty"`
-	Fingerprint string    `json:"fingerprint"`
-	Objects     int       `json:"objects"`
-	FirstSeen   time.Time `json:"first_seen_time"`
-	LastSeen    time.Time `json:"last_seen_time"`
-	IsCurrent   bool      `json:"is_current"`
-	Changes     string    `json:"changes,omitempty"` // how it differs from the schema before
-	ID          uuid.UUID `json:"target_id"`
-}
-
 // DriftBaseline is a schema that was declared to be right. Its fields are those of the view
 // jobs.drift_baselines.
-type DriftBaseline struct {
-	Name        string    `json:"baseline_name"`
-	Options     string    `json:"options,omitempty"`
-	Fingerprint string    `json:"fingerprint"`
-	Objects     int       `json:"objects"`
-	Source      string    `json:"source"` // as server/database
-	Set         time.Time `json:"set_time"`
-	By          string    `json:"set_by,omitempty"`
-}
+type DriftBaseline struct{ drifts.Baseline }
 
 // BaselineName names a baseline of schemas.
 type BaselineName struct {

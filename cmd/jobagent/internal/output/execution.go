@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/callbacks"
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -31,25 +33,7 @@ type Run struct {
 // Execution is a run, a step of it (with step_id), or a target of a step (with
 // target_database_name). Its fields are those of the view jobs.job_executions.
 type Execution struct {
-	ID           uuid.UUID      `json:"job_execution_id"`
-	JobName      string         `json:"job_name"`
-	JobID        uuid.UUID      `json:"job_id"`
-	JobVersion   int            `json:"job_version"`
-	StepID       *int           `json:"step_id,omitempty"`
-	Active       bool           `json:"is_active"`
-	Lifecycle    jobs.Lifecycle `json:"lifecycle"`
-	CreateTime   *time.Time     `json:"create_time,omitempty"`
-	StartTime    *time.Time     `json:"start_time,omitempty"`
-	EndTime      *time.Time     `json:"end_time,omitempty"`
-	Attempts     int            `json:"current_attempts"`
-	AttemptStart *time.Time     `json:"current_attempt_start_time,omitempty"`
-	NextAttempt  *time.Time     `json:"next_attempt_start_time,omitempty"`
-	LastMessage  string         `json:"last_message"`
-	TargetType   string         `json:"target_type,omitempty"` // TargetGroup, SqlDatabase or Endpoint
-	TargetGroup  string         `json:"target_group_name,omitempty"`
-	Server       string         `json:"target_server_name,omitempty"`
-	Database     string         `json:"target_database_name,omitempty"`
-	Unknown      bool           `json:"outcome_unknown,omitempty"` // whether the script ran is not known
+	executions.Execution
 
 	// The following are of runs only, in execution list and show.
 	Trigger    string        `json:"trigger,omitempty"`            // of runs: Manual, Schedule, Backfill, Rerun or Job
@@ -109,25 +93,7 @@ type StartedRerun struct {
 
 // Callback is the report that ends an asynchronous action. Its fields are those of the view
 // jobs.callbacks.
-type Callback struct {
-	StepID       int        `json:"step_id"`
-	StepName     string     `json:"step_name"`
-	Target       uuid.UUID  `json:"target_id"`
-	Server       string     `json:"target_server_name"`
-	Database     string     `json:"target_database_name,omitempty"` // absent for an endpoint
-	Attempt      int        `json:"attempt"`
-	State        string     `json:"state"`        // Open, Waiting, Reported or Closed
-	Acknowledged bool       `json:"acknowledged"` // the endpoint has accepted the request
-	OpenedAt     *time.Time `json:"opened_at,omitempty"`
-	DeadlineAt   *time.Time `json:"deadline_at,omitempty"`
-	Success      *bool      `json:"success,omitempty"` // absent without a report
-	Message      string     `json:"message,omitempty"`
-	ReceivedAt   *time.Time `json:"received_at,omitempty"`
-	ReceivedBy   string     `json:"received_by,omitempty"`
-	ClosedAt     *time.Time `json:"closed_at,omitempty"`
-	ClosedBy     string     `json:"closed_by,omitempty"` // Report, Deadline, Stop or Attempt
-	Late         string     `json:"late,omitempty"`      // the latest refused report
-}
+type Callback struct{ callbacks.Callback }
 
 // ChangedRetries says how much of what waited for another attempt was changed.
 type ChangedRetries struct {

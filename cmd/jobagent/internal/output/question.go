@@ -6,57 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/jobagent/jobagent/controldb/questions"
-	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/question"
 )
 
-// Question is a question that was asked through the control database. Its fields are those of the
-// view jobs.questions.
-type Question struct {
-	ID              int64          `json:"question_id"`
-	TargetGroup     string         `json:"target_group_name"`
-	Text            string         `json:"question,omitempty"` // not for everyone
-	Credential      string         `json:"credential_name,omitempty"`
-	MaxRows         int            `json:"max_rows"`
-	MaxRowsOfTarget int            `json:"max_rows_of_target,omitempty"` // of one database
-	TimeoutSeconds  int            `json:"timeout_seconds"`              // of one database
-	Lifecycle       jobs.Lifecycle `json:"lifecycle"`
-	Active          bool           `json:"is_active"`
-	Readable        bool           `json:"is_readable"` // the caller may read the answers
-	Asked           time.Time      `json:"asked_time"`
-	AskedBy         string         `json:"asked_by"`
-	Start           *time.Time     `json:"start_time,omitempty"`
-	End             *time.Time     `json:"end_time,omitempty"`
-	CancelRequested *time.Time     `json:"cancel_requested_time,omitempty"`
-	CanceledBy      string         `json:"canceled_by,omitempty"`
-	Message         string         `json:"message,omitempty"` // how it ended
-	Targets         *int           `json:"targets"`           // databases in the group; null: not known yet
-	Answered        int            `json:"answered"`
-	Failed          int            `json:"failed"`
-	Paused          int            `json:"paused"` // not asked
-	Rows            int            `json:"row_count"`
-	Cut             bool           `json:"is_cut"` // a limit has cut rows off
-	Expires         time.Time      `json:"expire_time"`
-}
-
-// NewQuestion converts a question.
-func NewQuestion(q questions.Question) Question {
-	return Question{
-		ID: q.ID, TargetGroup: q.TargetGroup, Text: q.Text, Credential: q.Credential, MaxRows: q.MaxRows, MaxRowsOfTarget: q.MaxRowsOfTarget,
-		TimeoutSeconds: q.TimeoutSeconds, Lifecycle: q.Lifecycle, Active: q.Active, Readable: q.Readable, Asked: q.Asked, AskedBy: q.AskedBy,
-		Start: Optional(q.Start), End: Optional(q.End), CancelRequested: Optional(q.CancelRequested), CanceledBy: q.CanceledBy, Message: q.Message,
-		Targets: q.Targets, Answered: q.Answered, Failed: q.Failed, Paused: q.Paused, Rows: q.Rows, Cut: q.Cut, Expires: q.Expires,
-	}
-}
-
 // QuestionDetail is a question with why databases have not answered.
 type QuestionDetail struct {
-	Question
+	questions.Question
 
 	Errors []QuestionError `json:"errors"`
 }

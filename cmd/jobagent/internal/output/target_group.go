@@ -3,16 +3,12 @@ package output
 import (
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/targets"
 )
 
 // TargetGroup is a target group.
-type TargetGroup struct {
-	Name string    `json:"target_group_name"`
-	ID   uuid.UUID `json:"target_group_id"`
-	// Members is the number of its members, excluded ones too.
-	Members int `json:"members"`
-}
+type TargetGroup struct{ targetgroups.Group }
 
 // CreatedTargetGroup is a target group that was created.
 type CreatedTargetGroup struct {

@@ -15,7 +15,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
-	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -179,18 +178,6 @@ func waitForReports(
 	}
 	messages, err := executions.On(store).Messages(ctx, id)
 	return rows, messages, err
-}
-
-// ViewTriggerEvent converts an event of a trigger for -o json.
-func ViewTriggerEvent(e triggers.Event) output.JobTriggerEvent {
-	v := output.JobTriggerEvent{
-		ID: e.ID, Job: e.JobName, Trigger: e.Trigger, Upstream: e.Upstream, UpstreamRun: e.UpstreamRun, UpstreamLifecycle: e.UpstreamLifecycle,
-		Created: e.Created, State: e.State, Ended: output.Optional(e.Ended), Reason: e.Reason,
-	}
-	if e.Run != uuid.Nil {
-		v.Run = &e.Run
-	}
-	return v
 }
 
 // ViewMessage converts a message for -o json.

@@ -14,15 +14,7 @@ import (
 
 // View converts a row for -o json.
 func View(e executions.Execution) output.Execution {
-	return output.Execution{
-		ID: e.ID, JobName: e.JobName, JobID: e.JobID, JobVersion: e.JobVersion, StepID: e.StepID, Active: e.Active,
-		Lifecycle:  e.Lifecycle,
-		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime),
-		EndTime:  output.Optional(e.EndTime),
-		Attempts: e.Attempts, AttemptStart: output.Optional(e.AttemptStart), NextAttempt: output.Optional(e.NextAttempt),
-		LastMessage: e.LastMessage, TargetType: e.TargetType, TargetGroup: e.TargetGroup, Server: e.Server,
-		Database: e.Database, Unknown: e.OutcomeUnknown,
-	}
+	return output.Execution{Execution: e}
 }
 
 // executionReader reads the rows of runs; an [executions.Store] is one.

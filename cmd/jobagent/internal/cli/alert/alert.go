@@ -72,7 +72,7 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 				if err != nil {
 					return err
 				}
-				return output.List(&a.Printer, output.Each(list, viewAlert), columns)
+				return output.List(&a.Printer, list, columns)
 			})
 		},
 	}
@@ -102,7 +102,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				v := output.AlertDetail{Alert: viewAlert(list[0]), Deliveries: output.Each(deliveries, viewDelivery)}
+				v := output.AlertDetail{Alert: list[0], Deliveries: output.Each(deliveries, viewDelivery)}
 				return a.Emit(v, func(w io.Writer) error { return writeAlert(w, v) })
 			})
 		},
@@ -112,7 +112,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 // writeAlert writes an alert for people.
 func writeAlert(w io.Writer, detail output.AlertDetail) error {
 	v := detail.Alert
-	state := v.State
+	state := string(v.State)
 	if v.AcknowledgedBy != "" {
 		state += ", acknowledged by " + v.AcknowledgedBy
 		if v.AcknowledgeNote != "" {
@@ -124,15 +124,15 @@ func writeAlert(w io.Writer, detail output.AlertDetail) error {
 	}
 	t := output.NewTable("ALERT", strconv.FormatInt(v.ID, 10))
 	t.Add("Title", v.Title)
-	t.Add("Rule", v.Rule+" ("+v.Condition+")")
+	t.Add("Rule", v.Rule+" ("+string(v.Condition)+")")
 	t.Add("Severity", v.Severity)
 	t.Add("State", state)
 	t.Add("About", v.Subject)
 	t.Add("Since", v.FirstAt)
 	t.Add("Latest event", v.LastAt)
 	t.Add("Events", v.Occurrences)
-	if v.ExecutionID != nil {
-		t.Add("Run", v.ExecutionID.String())
+	if v.JobExecutionID != uuid.Nil {
+		t.Add("Run", v.JobExecutionID.String())
 	}
 	t.Add("Message", strings.ReplaceAll(v.Message, "\n", " "))
 	if err := t.Write(w); err != nil || len(detail.Deliveries) == 0 {
@@ -145,7 +145,7 @@ func writeAlert(w io.Writer, detail output.AlertDetail) error {
 }
 
 // columns are those of alert list and alert history.
-var columns = output.Columns([]output.Column[output.Alert]{
+var columns = output.Columns([]output.Column[alerting.Alert]{
 	{Name: "alert_id", Header: "ID", ID: true, Keep: true},
 	{Name: "severity", State: true, Keep: true},
 	{Name: "state", State: true, Keep: true},
@@ -316,19 +316,6 @@ func await(ctx context.Context, store *controldb.Store, id uuid.UUID, deadline t
 		return d.State != "Pending" || d.LastError != "" || time.Now().After(deadline), nil
 	})
 	return d, err
-}
-
-// viewAlert converts an alert for -o json.
-func viewAlert(v alerting.Alert) output.Alert {
-	return output.Alert{
-		ID: v.ID, Rule: v.Rule, Condition: string(v.Condition), Severity: v.Severity, State: string(v.State), SubjectKind: v.SubjectKind,
-		Subject: v.Subject, JobID: output.OptionalID(v.JobID), JobName: v.JobName, Schedule: v.Schedule, AgentID: output.OptionalID(v.AgentID),
-		ExecutionID: output.OptionalID(v.JobExecutionID), Occurrences: v.Occurrences, FirstAt: v.FirstAt, LastAt: v.LastAt, RaisedAt: v.RaisedAt,
-		Title: v.Title, Message: v.Message, AcknowledgedAt: output.Optional(v.AcknowledgedAt), AcknowledgedBy: v.AcknowledgedBy,
-		AcknowledgeNote: v.AcknowledgeNote, ResolvedAt: output.Optional(v.ResolvedAt), ResolveReason: v.ResolveReason,
-		NextAt: output.Optional(v.NextNotificationAt), NotifiedAt: output.Optional(v.NotifiedAt), Notifications: v.Notifications,
-		DeliveredAt: output.Optional(v.DeliveredAt), Pending: v.PendingDeliveries, Attempts: v.DeliveryAttempts, LastError: v.LastDeliveryError,
-	}
 }
 
 func viewDelivery(d alerting.Delivery) output.AlertDelivery { return output.AlertDelivery{Delivery: d} }

@@ -143,13 +143,7 @@ func newListChannelsCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.AlertChannel, 0, len(list))
-			for _, c := range list {
-				views = append(views, output.AlertChannel{
-					Name: c.Name, Type: c.Type, Definition: json.RawMessage(c.Definition), NeedsSecrets: c.NeedsSecrets, Enabled: c.Enabled,
-					UpdatedAt: c.UpdatedAt,
-				})
-			}
+			views := output.Each(list, func(c alerting.Channel) output.AlertChannel { return output.AlertChannel{Channel: c} })
 			return output.List(&a.Printer, views, channelColumns)
 		}),
 	})

@@ -136,14 +136,7 @@ func newRulesCommand(a *connect.App, use string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.AlertRule, 0, len(list))
-			for _, r := range list {
-				v, err := viewRule(r)
-				if err != nil {
-					return err
-				}
-				views = append(views, v)
-			}
+			views := output.Each(list, func(r alerting.Rule) output.AlertRule { return output.AlertRule{Rule: r} })
 			return output.List(&a.Printer, views, ruleColumns)
 		}),
 	})
@@ -152,11 +145,11 @@ func newRulesCommand(a *connect.App, use string) *cobra.Command {
 // scope names the jobs or target groups that a rule watches.
 func scope(v output.AlertRule) string {
 	switch {
-	case v.Condition == string(alerting.AlertTargetsChanged) && v.GroupPattern != "":
+	case v.Condition == alerting.AlertTargetsChanged && v.GroupPattern != "":
 		return v.GroupPattern
-	case v.Condition == string(alerting.AlertTargetsChanged):
+	case v.Condition == alerting.AlertTargetsChanged:
 		return "*"
-	case !alerting.Condition(v.Condition).IsAboutJobs():
+	case !v.Condition.IsAboutJobs():
 		return ""
 	case v.JobName != "":
 		return v.JobName
@@ -185,21 +178,6 @@ func conditionOf(v output.AlertRule) string {
 		list = append(list, strconv.Itoa(v.Seconds)+" s")
 	}
 	return strings.Join(list, ", ")
-}
-
-// viewRule converts a rule for -o json.
-func viewRule(r alerting.Rule) (output.AlertRule, error) {
-	channels, err := r.Channels()
-	if channels == nil {
-		channels = []string{}
-	}
-	return output.AlertRule{
-		Name: r.Name, Description: r.Description, Condition: string(r.Condition), JobName: r.JobName, JobPattern: r.JobPattern,
-		Lifecycles: r.Lifecycles, PercentFailed: r.PercentFailed, Factor: r.Factor, Runs: r.Runs, Seconds: r.Seconds, Severity: r.Severity,
-		ThrottleSeconds: r.ThrottleSeconds, RepeatSeconds: r.RepeatSeconds, NotifyResolved: r.NotifyResolved, Enabled: r.Enabled,
-		MutedUntil: output.Optional(r.MutedUntil), MutedBy: r.MutedBy, MuteNote: r.MuteNote, Channels: channels, OpenAlerts: r.OpenAlerts,
-		UpdatedAt: r.UpdatedAt, PercentChanged: r.PercentChanged, GroupPattern: r.GroupPattern,
-	}, err
 }
 
 // ruleColumns are those of alert rules.

@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"github.com/google/uuid"
@@ -17,7 +16,7 @@ import (
 )
 
 // historyColumns are those of drift history.
-var historyColumns = output.Columns([]output.Column[output.SchemaState]{
+var historyColumns = output.Columns([]output.Column[drifts.SchemaState]{
 	{Name: "server_name", Header: "SERVER", Min: 12, Drop: 4},
 	{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true},
 	{Name: "first_seen_time", Header: "SINCE", Keep: true},
@@ -27,7 +26,7 @@ var historyColumns = output.Columns([]output.Column[output.SchemaState]{
 	{Name: "fingerprint", Wide: true},
 	{Name: "objects", Wide: true},
 	{Name: "is_current", Wide: true},
-	{Name: "target", Wide: true, ID: true, Value: func(s output.SchemaState) any { return s.Server + "/" + s.Database }},
+	{Name: "target", Wide: true, ID: true, Value: func(s drifts.SchemaState) any { return s.Server + "/" + s.Database }},
 	{Name: "target_id", Wide: true},
 })
 
@@ -59,14 +58,7 @@ A change came between the last reading of the row before and SINCE. Steps with o
 				if len(list) == 0 && f.Target != uuid.Nil {
 					return exit.With(exit.CodeNotFound, errNotRead{server + "/" + database})
 				}
-				views := make([]output.SchemaState, 0, len(list))
-				for _, s := range list {
-					views = append(views, output.SchemaState{
-						Server: s.Server, Database: s.Database, Options: s.Options, Fingerprint: hex.EncodeToString(s.Fingerprint), Objects: s.Objects,
-						FirstSeen: s.FirstSeen, LastSeen: s.LastSeen, IsCurrent: s.Current, Changes: s.Changes, ID: s.Target,
-					})
-				}
-				return output.List(&a.Printer, views, historyColumns)
+				return output.List(&a.Printer, list, historyColumns)
 			})
 		},
 	})
@@ -115,12 +107,7 @@ func newBaselinesCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.DriftBaseline, 0, len(list))
-			for _, b := range list {
-				views = append(views, output.DriftBaseline{
-					Name: b.Name, Options: b.Options, Fingerprint: hex.EncodeToString(b.Fingerprint), Objects: b.Objects, Source: b.Source, Set: b.Set, By: b.By,
-				})
-			}
+			views := output.Each(list, func(b drifts.Baseline) output.DriftBaseline { return output.DriftBaseline{Baseline: b} })
 			return output.List(&a.Printer, views, baselineColumns)
 		}),
 	})

@@ -14,23 +14,9 @@ import (
 	"github.com/jobagent/jobagent/controldb/executions"
 )
 
-// viewCallbacks converts callbacks for -o json.
-func viewCallbacks(callbacks []callbacks.Callback) []output.Callback {
-	views := make([]output.Callback, 0, len(callbacks))
-	for _, c := range callbacks {
-		v := output.Callback{
-			StepID: c.StepID, StepName: c.StepName, Target: c.Target, Server: c.Server, Database: c.Database,
-			Attempt: c.Attempt, State: string(c.State), Acknowledged: c.Acknowledged,
-			OpenedAt: output.Optional(c.OpenedAt), DeadlineAt: output.Optional(c.DeadlineAt),
-			ReceivedAt: output.Optional(c.ReceivedAt), ReceivedBy: c.ReceivedBy, Message: c.Message,
-			ClosedAt: output.Optional(c.ClosedAt), ClosedBy: c.ClosedBy, Late: c.Late,
-		}
-		if !c.ReceivedAt.IsZero() {
-			v.Success = &c.Success
-		}
-		views = append(views, v)
-	}
-	return views
+// viewCallbacks returns callbacks for -o json.
+func viewCallbacks(list []callbacks.Callback) []output.Callback {
+	return output.Each(list, func(c callbacks.Callback) output.Callback { return output.Callback{Callback: c} })
 }
 
 // callbackColumns are those of execution callbacks.

@@ -126,12 +126,12 @@ func viewOrigin(e output.Execution, o executions.Run) output.Execution {
 	if o.RerunOf != uuid.Nil {
 		e.RerunOf = &o.RerunOf
 	}
-	if e.StartTime != nil {
+	if !e.StartTime.IsZero() {
 		end := o.Now
-		if e.EndTime != nil {
-			end = *e.EndTime
+		if !e.EndTime.IsZero() {
+			end = e.EndTime
 		}
-		ms := max(0, end.Sub(*e.StartTime).Milliseconds())
+		ms := max(0, end.Sub(e.StartTime).Milliseconds())
 		e.DurationMS = &ms
 	}
 	return e

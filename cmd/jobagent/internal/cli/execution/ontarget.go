@@ -111,10 +111,12 @@ func viewOnTarget(r executions.RunOnTarget) output.Execution {
 	}
 	step := r.StepID
 	e := output.Execution{
-		ID: r.Run, JobName: r.JobName, JobID: r.JobID, JobVersion: r.JobVersion, StepID: &step, Active: r.Active, Lifecycle: r.Lifecycle,
-		CreateTime: output.Optional(r.CreateTime), StartTime: output.Optional(r.StartTime), EndTime: output.Optional(r.EndTime), Attempts: r.Attempts,
-		LastMessage: r.Message, TargetType: kind, Server: r.Server, Database: r.Database, StartedBy: r.StartedBy, Schedule: r.Schedule, Due: output.Optional(r.Due),
-		Trigger: string(executions.TriggerManual),
+		Execution: executions.Execution{
+			ID: r.Run, JobName: r.JobName, JobID: r.JobID, JobVersion: r.JobVersion, StepID: &step, Active: r.Active, Lifecycle: r.Lifecycle,
+			CreateTime: r.CreateTime, StartTime: r.StartTime, EndTime: r.EndTime, Attempts: r.Attempts,
+			LastMessage: r.Message, TargetType: kind, Server: r.Server, Database: r.Database,
+		},
+		StartedBy: r.StartedBy, Schedule: r.Schedule, Due: output.Optional(r.Due), Trigger: string(executions.TriggerManual),
 	}
 	switch {
 	case r.Rerun:

@@ -160,12 +160,7 @@ func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id
 	if len(about.reruns) > 0 {
 		out.Reruns = viewReruns(about.reruns)
 	}
-	for _, e := range about.events {
-		out.TriggeredBy = append(out.TriggeredBy, runs.ViewTriggerEvent(e))
-	}
-	for _, e := range about.started {
-		out.Triggered = append(out.Triggered, runs.ViewTriggerEvent(e))
-	}
+	out.TriggeredBy, out.Triggered = output.NewJobTriggerEvents(about.events), output.NewJobTriggerEvents(about.started)
 	return p.Emit(out, func(w io.Writer) error {
 		if err := printReruns(w, id, about.reruns); err != nil {
 			return err
@@ -251,7 +246,7 @@ func (p *runPrinter) field(name, value string) {
 func (p *runPrinter) head(about about) {
 	run, all := about.run, about.run.Counts()
 	p.now = run.Now
-	v := viewOrigin(output.Execution{StartTime: output.Optional(run.CreateTime), EndTime: output.Optional(run.EndTime)}, run)
+	v := viewOrigin(output.Execution{Execution: executions.Execution{StartTime: run.CreateTime, EndTime: run.EndTime}}, run)
 	p.field("Run", run.ID.String())
 	p.field("Job", fmt.Sprintf("%s (version %d)", run.JobName, run.JobVersion))
 	p.field("State", jobs.Outcome(run.Lifecycle, run.Tolerated, all.Total()))

@@ -82,10 +82,10 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 
 // viewTarget converts a target of a run.
 func viewTarget(e executions.Execution) output.TargetOfRun {
-	v := runs.View(e)
 	t := output.TargetOfRun{
-		StepID: *e.StepID, Type: v.TargetType, Server: v.Server, Database: v.Database, Lifecycle: v.Lifecycle, Attempts: v.Attempts, StartTime: v.StartTime,
-		EndTime: v.EndTime, NextAttempt: v.NextAttempt, Message: v.LastMessage, Unknown: v.Unknown,
+		StepID: *e.StepID, Type: e.TargetType, Server: e.Server, Database: e.Database, Lifecycle: e.Lifecycle, Attempts: e.Attempts,
+		StartTime: output.Optional(e.StartTime), EndTime: output.Optional(e.EndTime), NextAttempt: output.Optional(e.NextAttempt),
+		Message: e.LastMessage, Unknown: e.OutcomeUnknown,
 	}
 	if took := e.Duration(); took >= 0 {
 		ms := took.Milliseconds()

@@ -37,7 +37,7 @@ jobs that lead to it and that follow from it. --as mermaid prints a diagram for 
 			if err != nil {
 				return err
 			}
-			g := newGraph(triggerViews(list), name)
+			g := newGraph(views(list), name)
 			return a.Emit(g, func(w io.Writer) error {
 				text := tree(g)
 				if form == "mermaid" {
@@ -63,7 +63,7 @@ func newGraph(list []output.JobTrigger, job string) output.JobGraph {
 		g.Jobs = append(g.Jobs, job)
 	}
 	for _, t := range list {
-		g.Jobs = append(append(g.Jobs, t.Job), t.Upstreams...)
+		g.Jobs = append(append(g.Jobs, t.JobName), t.Upstreams...)
 	}
 	slices.Sort(g.Jobs)
 	g.Jobs = slices.Compact(g.Jobs)
@@ -80,12 +80,12 @@ func reached(list []output.JobTrigger, job string, leading bool) []output.JobTri
 			switch {
 			case taken[i]:
 				continue
-			case leading && jobs[t.Job]:
+			case leading && jobs[t.JobName]:
 				for _, u := range t.Upstreams {
 					jobs[u] = true
 				}
 			case !leading && slices.ContainsFunc(t.Upstreams, func(u string) bool { return jobs[u] }):
-				jobs[t.Job] = true
+				jobs[t.JobName] = true
 			default:
 				continue
 			}
@@ -122,21 +122,21 @@ func tree(g output.JobGraph) string {
 			if i == len(list)-1 {
 				branch, more = "└─ ", "   "
 			}
-			text := fmt.Sprintf("%s  %s (%s)", t.Job, starts(t), t.Name)
+			text := fmt.Sprintf("%s  %s (%s)", t.JobName, t.Describe(), t.Name)
 			if !t.Enabled {
 				text += ", disabled"
 			}
-			if drawn[t.Job] && slices.ContainsFunc(g.Triggers, func(o output.JobTrigger) bool { return slices.Contains(o.Upstreams, t.Job) }) {
+			if drawn[t.JobName] && slices.ContainsFunc(g.Triggers, func(o output.JobTrigger) bool { return slices.Contains(o.Upstreams, t.JobName) }) {
 				text += "; what it starts is shown above"
 			}
 			b.WriteString(indent + branch + output.OneLine(text) + "\n")
-			if !drawn[t.Job] {
-				below(t.Job, indent+more)
+			if !drawn[t.JobName] {
+				below(t.JobName, indent+more)
 			}
 		}
 	}
 	for _, job := range g.Jobs {
-		if !slices.ContainsFunc(g.Triggers, func(t output.JobTrigger) bool { return t.Job == job }) {
+		if !slices.ContainsFunc(g.Triggers, func(t output.JobTrigger) bool { return t.JobName == job }) {
 			b.WriteString(output.OneLine(job) + "\n")
 			below(job, "")
 		}
@@ -159,7 +159,7 @@ func mermaid(g output.JobGraph) string {
 			arrow = "-.->"
 		}
 		for _, u := range t.Upstreams {
-			fmt.Fprintf(&b, "  j%d %s|\"%s\"| j%d\n", slices.Index(g.Jobs, u), arrow, escape.Replace(output.OneLine(t.RunWhen)), slices.Index(g.Jobs, t.Job))
+			fmt.Fprintf(&b, "  j%d %s|\"%s\"| j%d\n", slices.Index(g.Jobs, u), arrow, escape.Replace(output.OneLine(t.RunWhen)), slices.Index(g.Jobs, t.JobName))
 		}
 	}
 	return b.String()

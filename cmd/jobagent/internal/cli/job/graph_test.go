@@ -5,18 +5,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb/triggers"
 )
 
 // The tree shows what a job starts once, and a job that starts after several others below each.
 func TestGraph(t *testing.T) {
-	all := []output.JobTrigger{
-		{Job: "archive", Name: "done", Upstreams: []string{"mail"}, RunWhen: "Finished", Enabled: true},
-		{Job: "mail", Name: "both", Upstreams: []string{"clean", "report"}, RunWhen: "Succeeded", Enabled: true},
-		{Job: "mend", Name: "bad", Upstreams: []string{"load"}, RunWhen: "Failed"},
-		{Job: "other", Name: "x", Upstreams: []string{"apart"}, RunWhen: "Finished", Enabled: true},
-		{Job: "report", Name: "after", Upstreams: []string{"load"}, RunWhen: "Succeeded", Enabled: true},
-	}
+	all := views([]triggers.Trigger{
+		{JobName: "archive", Name: "done", Upstreams: []string{"mail"}, RunWhen: "Finished", Enabled: true},
+		{JobName: "mail", Name: "both", Upstreams: []string{"clean", "report"}, RunWhen: "Succeeded", Enabled: true},
+		{JobName: "mend", Name: "bad", Upstreams: []string{"load"}, RunWhen: "Failed"},
+		{JobName: "other", Name: "x", Upstreams: []string{"apart"}, RunWhen: "Finished", Enabled: true},
+		{JobName: "report", Name: "after", Upstreams: []string{"load"}, RunWhen: "Succeeded", Enabled: true},
+	})
 	require.Equal(t, `apart
 └─ other  after apart ended (x)
 clean
@@ -39,7 +39,7 @@ load
 	require.Equal(t, []string{"alone"}, newGraph(all, "alone").Jobs)
 	require.Contains(t, tree(newGraph(nil, "")), "no job starts after runs of others")
 
-	all[3].Job = `a "b" <c> #1`
+	all[3].JobName = `a "b" <c> #1`
 	require.Equal(t, `flowchart LR
   j0["a #quot;b#quot; #lt;c#gt; #35;1"]
   j1["apart"]

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
@@ -12,7 +13,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/triggers"
@@ -39,24 +39,14 @@ shows which jobs start which.`
 var triggerColumns = output.Columns([]output.Column[output.JobTrigger]{
 	{Name: "job_name", Header: "JOB", Min: 12, Keep: true},
 	{Name: "trigger_name", Header: "TRIGGER", ID: true, Min: 10, Keep: true},
-	{Name: "starts", Min: 16, Rest: true, Value: func(t output.JobTrigger) any { return starts(t) }},
+	{Name: "starts", Min: 16, Rest: true, Value: func(t output.JobTrigger) any { return t.Describe() }},
 	{Name: "enabled"},
 	{Name: "waiting", Drop: 2},
 }).Without("events")
 
-// starts says in words when a trigger starts its job.
-func starts(t output.JobTrigger) string {
-	return triggers.Trigger{RunWhen: t.RunWhen, Targets: t.Targets, Upstreams: t.Upstreams}.Describe()
-}
-
-func triggerView(t triggers.Trigger) output.JobTrigger {
-	return output.JobTrigger{
-		Job: t.JobName, Name: t.Name, Upstreams: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, Created: t.Created, Updated: t.Updated,
-	}
-}
-
-func triggerViews(list []triggers.Trigger) []output.JobTrigger {
-	return output.Each(list, triggerView)
+// views are triggers for -o json.
+func views(list []triggers.Trigger) []output.JobTrigger {
+	return output.Each(list, func(t triggers.Trigger) output.JobTrigger { return output.JobTrigger{Trigger: t} })
 }
 
 func newListTriggersCommand(a *connect.App) *cobra.Command {
@@ -74,7 +64,7 @@ func newListTriggersCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return output.List(&a.Printer, triggerViews(list), triggerColumns)
+			return output.List(&a.Printer, views(list), triggerColumns)
 		}),
 	})
 	cmd.Flags().StringVar(&job, "job", "", "only triggers that start this `job`")
@@ -92,7 +82,7 @@ var eventColumns = output.Columns([]output.Column[output.JobTriggerEvent]{
 	{Name: "upstream_lifecycle", Header: "AS", State: true},
 	{Name: "state", Header: "THEN", Keep: true},
 	{Name: "started", Min: 8, Rest: true, Value: func(e output.JobTriggerEvent) any {
-		if e.Run != nil {
+		if e.Run != uuid.Nil {
 			return e.Run.String()
 		}
 		return e.Reason
@@ -117,16 +107,13 @@ func newShowTriggerCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				v := triggerView(t)
-				for _, e := range events {
-					v.Events = append(v.Events, runs.ViewTriggerEvent(e))
-				}
+				v := output.JobTrigger{Trigger: t, Events: output.NewJobTriggerEvents(events)}
 				return a.Emit(v, func(w io.Writer) error {
 					state := ""
 					if !v.Enabled {
 						state = " (disabled)"
 					}
-					fmt.Fprintf(w, "%s starts %s%s\n", output.OneLine(v.Job), output.OneLine(starts(v)), state)
+					fmt.Fprintf(w, "%s starts %s%s\n", output.OneLine(v.JobName), output.OneLine(v.Describe()), state)
 					if v.Waiting > 0 {
 						fmt.Fprintf(w, "waiting: %d\n", v.Waiting)
 					}

@@ -31,7 +31,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		command.StandsFor("jobs.questions", newListCommand(a)),
 		a.Prints(output.QuestionDetail{}, newShowCommand(a)),
 		command.StandsFor("jobs.question_rows", a.Prints([]output.AnswerRow{}, newRowsCommand(a))),
-		command.StandsFor("jobs.sp_cancel_question", a.Prints(output.Question{}, newCancelCommand(a))),
+		command.StandsFor("jobs.sp_cancel_question", a.Prints(questions.Question{}, newCancelCommand(a))),
 	)
 	cmd.Long = `Ask the databases of a target group a question in T-SQL. An agent asks them, with the credentials of agents, and keeps the rows in
 the control database for a day. Nothing is changed: the text runs in a transaction that is rolled back.
@@ -93,7 +93,7 @@ does. Databases that are paused are not asked. Ctrl-C cancels the question on th
 	command.AddDuration(flags, &limit, "timeout", 30*time.Second, "how long one database may take, its login included, at most 10m")
 	flags.BoolVar(&noWait, "no-wait", false, "print the question, and do not wait for the rows")
 	cobra.CheckErr(cmd.MarkFlagRequired("target-group"))
-	return a.PrintsWith("--no-wait", output.Question{}, cmd)
+	return a.PrintsWith("--no-wait", questions.Question{}, cmd)
 }
 
 // ask asks a question and, unless noWait, prints the rows.
@@ -107,7 +107,7 @@ func ask(ctx context.Context, a *connect.App, store *controldb.Store, spec quest
 		if err != nil {
 			return err
 		}
-		return a.Done(output.NewQuestion(q), "asked question %d: jobagent question rows %d prints the rows", id, id)
+		return a.Done(q, "asked question %d: jobagent question rows %d prints the rows", id, id)
 	}
 	q, err := await(ctx, a, store, id)
 	if ctx.Err() != nil {
@@ -230,7 +230,7 @@ func printErrors(w io.Writer, errs []questions.Error) {
 }
 
 // columns are those of question list.
-var columns = output.Columns([]output.Column[output.Question]{
+var columns = output.Columns([]output.Column[questions.Question]{
 	{Name: "question_id", Header: "ID", ID: true, Keep: true},
 	{Name: "target_group_name", Header: "GROUP", Min: 10, Keep: true},
 	{Name: "lifecycle", State: true, Keep: true},
@@ -258,7 +258,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return output.List(&a.Printer, output.Each(list, output.NewQuestion), columns)
+				return output.List(&a.Printer, list, columns)
 			})
 		},
 	}
@@ -306,7 +306,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				d := output.QuestionDetail{Question: output.NewQuestion(q), Errors: []output.QuestionError{}}
+				d := output.QuestionDetail{Question: q, Errors: []output.QuestionError{}}
 				for _, e := range errs {
 					d.Errors = append(d.Errors, output.QuestionError{Message: e.Message, Targets: e.Targets, Names: e.Names})
 				}
@@ -380,9 +380,9 @@ func newCancelCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if !q.Active {
-					return a.Done(output.NewQuestion(q), "question %d has ended: %s", id, q.Lifecycle)
+					return a.Done(q, "question %d has ended: %s", id, q.Lifecycle)
 				}
-				return a.Done(output.NewQuestion(q), "question %d is being canceled", id)
+				return a.Done(q, "question %d is being canceled", id)
 			})
 		},
 	}

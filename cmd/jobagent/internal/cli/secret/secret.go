@@ -3,7 +3,6 @@ package secret
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -179,14 +178,14 @@ func set(cmd *cobra.Command, store *controldb.Store, name, value string, hosts [
 }
 
 // columns are those of secret list.
-var columns = output.Columns([]output.Column[output.Secret]{
+var columns = output.Columns([]output.Column[secrets.Secret]{
 	{Name: "secret_name", Header: "NAME", ID: true, Min: 12, Keep: true},
 	{Name: "version"},
 	{Name: "keys"},
 	{Name: "missing_keys"},
 	{Name: "updated_by", Min: 8},
 	{Name: "updated_time", Header: "UPDATED", Wide: true},
-	{Name: "hosts", Min: 10, Rest: true, Drop: 1, Text: func(s output.Secret) string {
+	{Name: "hosts", Min: 10, Rest: true, Drop: 1, Text: func(s secrets.Secret) string {
 		if s.Hosts == nil {
 			return "any host"
 		}
@@ -202,32 +201,9 @@ func newListCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := make([]output.Secret, 0, len(list))
-			for _, s := range list {
-				hosts, err := hostsOf(s)
-				if err != nil {
-					return err
-				}
-				views = append(views, output.Secret{
-					Name: s.Name, Version: s.Version, Hosts: hosts, Keys: s.Keys, MissingKeys: s.MissingKeys,
-					CreatedTime: output.Optional(s.CreatedTime), UpdatedTime: output.Optional(s.UpdatedTime),
-					UpdatedBy: s.UpdatedBy,
-				})
-			}
-			return output.List(&a.Printer, views, columns)
+			return output.List(&a.Printer, list, columns)
 		}),
 	})
-}
-
-// hostsOf returns the patterns of a secret's hosts; nil means any host.
-func hostsOf(s secrets.Secret) (hosts []string, err error) {
-	if s.Hosts == "" {
-		return nil, nil
-	}
-	if err := json.Unmarshal([]byte(s.Hosts), &hosts); err != nil || hosts == nil {
-		return nil, fmt.Errorf("invalid hosts of the secret %s: want a JSON array; set the secret again", s.Name)
-	}
-	return hosts, nil
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {

@@ -66,9 +66,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			views := output.Each(groups, func(g targetgroups.Group) output.TargetGroup {
-				return output.TargetGroup{Name: g.Name, ID: g.ID, Members: g.Members}
-			})
+			views := output.Each(groups, func(g targetgroups.Group) output.TargetGroup { return output.TargetGroup{Group: g} })
 			return output.List(&a.Printer, views, columns)
 		}),
 	})
