@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -33,6 +35,12 @@ const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
 // envBeServer makes the test binary run as an embedded server with a control database and without
 // an agent. Its value is the data directory.
 const envBeServer = "JOBAGENT_TEST_BE_SERVER"
+
+// program is the name of the link by which scripts start the test binary as the command jobagent.
+const program = "jobagent"
+
+// envDSNFile names the file with the connection string of JOBAGENT_DSN, for inProcess.
+const envDSNFile = "DSN_FILE"
 
 // The variable of Go's memory limit, and its value for none.
 const (
@@ -62,11 +70,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testenv.Overlap(6) // of processes
-	testscript.Main(leakChecker{m}, map[string]func(){
-		"jobagent": func() {
-			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-		},
-	})
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == program {
+		os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // beServer is the process that envBeServer starts. It prints the connection string of the control
@@ -85,22 +92,12 @@ func beServer() int {
 	return 0
 }
 
-// leakChecker runs the tests and fails if they leave goroutines running.
-type leakChecker struct{ *testing.M }
-
-// Run implements testscript.TestingM.
-func (c leakChecker) Run() int {
-	code := c.M.Run()
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
-
 // TestScripts runs the commands as a shell does, against an embedded server with an agent, which
 // all scripts share. A script has the server's name in $SERVER, a connection string in
 // $JOBAGENT_DSN, and databases of its own in $DATABASE and $TENANT.
+//
+// In a script, `exec jobagent` starts a process, which takes about 50 ms of processor time.
+// `jobagent` runs a command in the process of the tests: see inProcess.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	server := clitest.Server(t)
@@ -115,13 +112,25 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	stop, _ := daemon.Start(t.Context(), agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
 	t.Cleanup(func() { require.NoError(t, stop()) })
+	self, err := os.Executable()
+	require.NoError(t, err)
+	bin := t.TempDir()
+	link := filepath.Join(bin, program)
+	if runtime.GOOS == "windows" {
+		link += ".exe"
+	}
+	require.NoError(t, os.Symlink(self, link))
+
+	dsn := filepath.Join(data, "control.dsn") // a flag with a password causes a warning
+	require.NoError(t, privatefile.Replace(dsn, []byte(server.DSN(embedded.ControlDatabase))))
 
 	var number atomic.Int64
 	master, err := server.Open("master")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, master.Close()) })
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){program: inProcess},
 		Setup: func(env *testscript.Env) error {
 			id := number.Add(1)
 			database, tenant := fmt.Sprintf("cli%d", id), fmt.Sprintf("tenant%d", id)
@@ -129,8 +138,10 @@ func TestScripts(t *testing.T) {
 				"CREATE DATABASE "+database+"; CREATE DATABASE "+tenant+";"); err != nil {
 				return err
 			}
-			env.Setenv("JOBAGENT_DSN", server.DSN(embedded.ControlDatabase))
-			env.Setenv("JOBAGENT_CONFIG", filepath.Join(data, embedded.ConfigFile))
+			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv(envDSNFile, dsn)
+			env.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+			env.Setenv(config.EnvConfig, filepath.Join(data, embedded.ConfigFile))
 			env.Setenv("EMPTY_DSN", server.DSN(database))
 			env.Setenv("WRONG_PASSWORD_DSN", strings.Replace(server.DSN(embedded.ControlDatabase), server.Password, "wrong", 1))
 			env.Setenv("SERVER", server.ServerName())
@@ -139,4 +150,21 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// inProcess runs a command of a script in the process of the tests, without standard input, in the
+// folder of the tests, and with no variable of the script but those of the control database and of
+// the configuration, which it gives as flags. A command that needs more needs a process.
+func inProcess(ts *testscript.TestScript, neg bool, args []string) {
+	var settings []string
+	if ts.Getenv(config.EnvDSN) != "" {
+		settings = append(settings, "--dsn=file:"+ts.Getenv(envDSNFile))
+	}
+	if path := ts.Getenv(config.EnvConfig); path != "" {
+		settings = append(settings, "--config="+path)
+	}
+	code := cli.Run(context.Background(), append(settings, args...), strings.NewReader(""), ts.Stdout(), ts.Stderr())
+	if (code != 0) != neg {
+		ts.Fatalf("exit code %d", code)
+	}
 }

@@ -1,21 +1,18 @@
-package startcheck_test
+package agent_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// job returns a job with a step of T-SQL and one that calls an endpoint.
-func job(t *testing.T, declared string) startcheck.Job {
+// checkedJob returns a job with a step of T-SQL and one that calls an endpoint.
+func checkedJob(t *testing.T, declared string) startcheck.Job {
 	t.Helper()
 	j, err := startcheck.New(declared, []catalog.JobStep{
 		{CommandType: "TSql", Command: "SELECT '$(param.tenant)', '$(job_name)';"},
@@ -27,9 +24,9 @@ func job(t *testing.T, declared string) startcheck.Job {
 }
 
 // A start that lacks what steps use is refused by name, unless that is permitted.
-func TestMissing(t *testing.T) {
+func TestStartLacksParameters(t *testing.T) {
 	t.Parallel()
-	j := job(t, "")
+	j := checkedJob(t, "")
 	var missing *parameters.MissingError
 	require.ErrorAs(t, j.Check(`{"path": "x"}`, false), &missing)
 	require.Equal(t, []string{"tenant"}, missing.Names)
@@ -41,9 +38,9 @@ func TestMissing(t *testing.T) {
 }
 
 // Declarations are checked, and give their defaults and types.
-func TestDeclared(t *testing.T) {
+func TestStartOfDeclaredParameters(t *testing.T) {
 	t.Parallel()
-	j := job(t, `[{"name": "tenant", "required": true}, {"name": "path", "default": "p"}, {"name": "days", "type": "integer"}]`)
+	j := checkedJob(t, `[{"name": "tenant", "required": true}, {"name": "path", "default": "p"}, {"name": "days", "type": "integer"}]`)
 	var missing *parameters.MissingError
 	require.ErrorAs(t, j.Check("", true), &missing, "what is required is required")
 	require.Equal(t, []string{"tenant"}, missing.Names)

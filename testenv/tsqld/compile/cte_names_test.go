@@ -1,10 +1,11 @@
-package from
+package compile_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -17,7 +18,7 @@ func TestNamesOfCommonTableExpressions(t *testing.T) {
 		return out
 	}
 	name := func(n string) *syntax.ObjectName { return &syntax.ObjectName{Parts: []syntax.Ident{{Name: n}}} }
-	b := &Binder{}
+	b := &from.Binder{}
 	require.NoError(t, b.With(ctes("a", "B")))
 	outer := b.Place.CTEs
 	require.NoError(t, b.With(ctes("b", "c")))

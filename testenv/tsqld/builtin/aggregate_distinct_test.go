@@ -1,4 +1,4 @@
-package aggregate
+package builtin_test
 
 import (
 	"strings"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/aggregate"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // The values of APPROX_COUNT_DISTINCT are on the account of their session.
 func TestDistinctValuesAreAccounted(t *testing.T) {
 	t.Parallel()
-	acc := NewDistinct([]types.Type{types.NVarCharMax}, types.BigIntType)
+	acc := aggregate.NewDistinct([]types.Type{types.NVarCharMax}, types.BigIntType)
 	for _, s := range []string{"a", "b", "A", strings.Repeat("c", 10_000)} {
 		require.NoError(t, acc.Add([]types.Value{s}))
 	}

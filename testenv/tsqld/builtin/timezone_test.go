@@ -1,11 +1,13 @@
-package timezone
+package builtin_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/timezone"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -13,14 +15,22 @@ import (
 // The product and the embedded server have the same names of Windows time zones.
 func TestWindowsZonesAreThoseOfTheProduct(t *testing.T) {
 	t.Parallel()
-	product, err := os.ReadFile("../../../../jobs/internal/winzone/windowszones.txt")
+	product, err := os.ReadFile("../../../jobs/internal/winzone/windowszones.txt")
 	require.NoError(t, err)
-	require.Equal(t, string(product), windowsZoneTable, "copy jobs/internal/winzone/windowszones.txt")
+	own, err := os.ReadFile("timezone/windowszones.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(product), string(own), "copy jobs/internal/winzone/windowszones.txt")
+	for line := range strings.Lines(string(own)) {
+		name, _, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		require.True(t, ok, line)
+		_, err := timezone.At(int64(0), types.DateTime2Type, name)
+		require.NoError(t, err, name)
+	}
 }
 
 // TestAt follows the examples of "AT TIME ZONE (Transact-SQL)" and its rules for changes of the
 // clock.
-func TestAt(t *testing.T) {
+func TestAtTimeZone(t *testing.T) {
 	for _, c := range []struct{ in, typ, zone, want string }{
 		{"2022-07-01 12:00", "datetime2(0)", "Central European Standard Time", "2022-07-01 12:00:00 +02:00"},
 		{"2022-01-01 12:00", "datetime2(0)", "central european standard time", "2022-01-01 12:00:00 +01:00"},
@@ -36,20 +46,16 @@ func TestAt(t *testing.T) {
 		require.NoError(t, err)
 		v, err := types.ParseTemporal(c.in, typ, types.NoStyle, types.Locale{})
 		require.NoError(t, err)
-		r, err := Type(typ)
+		r, err := timezone.Type(typ)
 		require.NoError(t, err)
-		got, err := At(v, typ, c.zone)
+		got, err := timezone.At(v, typ, c.zone)
 		require.NoError(t, err)
 		text, err := types.Convert(got, r, types.VarCharMax, types.NoStyle)
 		require.NoError(t, err)
 		require.Equal(t, c.want, text, "%s %s", c.in, c.zone)
 	}
-	_, err := At(int64(0), types.DateTime2Type, "Middle-earth Standard Time")
+	_, err := timezone.At(int64(0), types.DateTime2Type, "Middle-earth Standard Time")
 	var message *mserr.Error
 	require.ErrorAs(t, err, &message)
 	require.EqualValues(t, 9820, message.Number)
-	for name := range windowsZones() {
-		_, err := zone(name)
-		require.NoError(t, err, name)
-	}
 }

@@ -1,4 +1,4 @@
-package privatefile_test
+package targets_test
 
 import (
 	"os"
@@ -9,15 +9,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // Changes under the lock do not lose each other, and nothing but the file and its lock stays.
-func TestConcurrentChanges(t *testing.T) {
+func TestPrivateFileChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "counter")
 	require.NoError(t, os.WriteFile(path, []byte("0"), 0o644))
@@ -65,7 +62,7 @@ func TestConcurrentChanges(t *testing.T) {
 }
 
 // What cannot be replaced stays as it was.
-func TestReplaceFails(t *testing.T) {
+func TestPrivateFileReplaceFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "directory")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "in it"), 0o700))

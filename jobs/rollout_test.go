@@ -1,4 +1,4 @@
-package rollout_test
+package jobs_test
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ var (
 
 // The faults of wrong plans are those of the database, whose messages the file has
 // (controldb.TestWrongPlans).
-func TestWrongPlans(t *testing.T) {
-	golden, err := os.ReadFile("testdata/wrong_plans.txt")
+func TestWrongRollouts(t *testing.T) {
+	golden, err := os.ReadFile("rollout/testdata/wrong_plans.txt")
 	require.NoError(t, err)
 	for record := range strings.SplitSeq(strings.TrimSpace(string(golden)), "\n\n") {
 		text, want, _ := strings.Cut(record, "\n")
@@ -62,7 +62,7 @@ func TestWrongPlans(t *testing.T) {
 }
 
 // The stored form has every member, and the short one only those that have not their defaults.
-func TestForms(t *testing.T) {
+func TestRolloutForms(t *testing.T) {
 	const text = `{"undo_job": "u", "strict": false, "waves": [
 		{"targets": 3, "name": "canary", "approval": true, "max_failed": "0%", "bake_seconds": 60, "pace": null},
 		{"name": "b", "names": ["s/a", "s\u002fb"]}, {"name": "rest", "targets": "rest", "max_failed": "01 %", "parallelism": 50}]}`
@@ -86,7 +86,7 @@ func TestForms(t *testing.T) {
 	require.Nil(t, none)
 }
 
-func TestFaultsSayAll(t *testing.T) {
+func TestRolloutFaultsSayAll(t *testing.T) {
 	_, err := rollout.Parse(`{"waves": [{"name": "a", "targets": 0}], "strict": 1}`)
 	require.EqualError(t, err, `invalid plan, 2 faults: 1. strict: want true or false, not 1; 2. waves[0].targets: `+
 		`want a number of targets from 1 to 1000000, a percentage from "1%" to "100%" without decimals, or "rest", not 0`)
@@ -95,8 +95,8 @@ func TestFaultsSayAll(t *testing.T) {
 }
 
 // A plan that was written is read again, and is the same.
-func FuzzParse(f *testing.F) {
-	golden, err := os.ReadFile("testdata/wrong_plans.txt")
+func FuzzRollout(f *testing.F) {
+	golden, err := os.ReadFile("rollout/testdata/wrong_plans.txt")
 	require.NoError(f, err)
 	for record := range strings.SplitSeq(string(golden), "\n\n") {
 		text, _, _ := strings.Cut(record, "\n")
