@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -185,5 +186,37 @@ func TestTriggerScheduleAndRollOutThatCannotAdvance(t *testing.T) {
 		require.Equal(t, 2, f.created(t, "triggered"))
 		require.Greater(t, f.created(t, "buffered"), before)
 		f.CheckInvariants(t, f.Control, false)
+	})
+}
+
+// An agent starts although the tasks of its earlier term cannot be handed over, because a row of
+// one run is refused. The other runs end.
+func TestAgentStartsAlthoughHandOverIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		id := uuid.New()
+		f.AddJob(t, "bad", []string{"SELECT 1;"}, retries(3, 1))
+		f.AddJob(t, "good", []string{"SELECT 1;"}, retries(3, 1))
+		bad := f.Start(t, "bad")
+		good := f.Start(t, "good")
+		// The agent died when it had claimed a resolution of each run.
+		term, err := f.Store.StartTerm(t.Context(), controldb.Agent{ID: id, Host: "h", MaxConcurrentTargets: 10}, time.Minute)
+		require.NoError(t, err)
+		var tasks int
+		for range 3 {
+			res, err := f.Store.Pass(t.Context(), controldb.PassRequest{Term: term.ID, MaxTasks: 10, MaxConcurrentTargets: 10})
+			require.NoError(t, err)
+			tasks += len(res.Tasks)
+		}
+		require.Equal(t, 2, tasks)
+		mend := f.refuse(t, "step_executions", "i.lifecycle = N'WaitingForRetry' AND "+jobIs("bad"))
+		cfg := slowPolling
+		cfg.AgentID = id
+		f.startAgent(t, cfg)
+		require.Equal(t, jobs.Succeeded, f.ended(t, good, time.Minute)[0].Lifecycle)
+		require.Equal(t, 1, f.setAsides(t))
+		mend()
+		f.exec(t, f.Control, "EXEC jobs.sp_retry_job_execution_now @p1;", bad.String())
+		require.Equal(t, jobs.Succeeded, f.ended(t, bad, 30*time.Second)[0].Lifecycle)
 	})
 }
