@@ -39,6 +39,8 @@ type controller struct {
 	lastTask   controldb.TaskID
 	activeAt   time.Time // when a task was last claimed, canceled or delivered; zero: never
 	deliveries uint64    // deliveries that had begun at the last pass
+	refused    int       // passes in a row whose data the control database has refused
+	retriesDue bool      // something is set aside, and due to be tried again
 	comparedAt time.Time // when the digests were last compared
 	mismatches int       // comparisons in a row that found a difference
 }
@@ -67,6 +69,14 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 	var delay time.Duration
 	for sleep(ctx, delay, c.comm.queue.wake) {
 		next, err := c.runOnce(ctx)
+		if err != nil {
+			err = c.passFailed(ctx, err)
+		} else {
+			c.refused = 0
+			if c.retriesDue {
+				err = c.tryAgain(ctx)
+			}
+		}
 		c.cfg.Alive()
 		switch {
 		case err == nil:
@@ -148,6 +158,7 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	c.comm.accept(res.Tasks, asked, free)
 	c.cancel(res.Cancels)
 	c.watch.note(ctx, res)
+	c.retriesDue = res.SetAsidesDue
 	inMemory := c.comm.registry.digest() // before undisturbed: a delivery that begins now must not be compared
 	if undisturbed() {
 		if err := c.compare(ctx, inMemory, res.Held); err != nil {

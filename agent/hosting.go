@@ -240,9 +240,16 @@ func (h *Hosting) startTerm(ctx context.Context) (term controldb.Term, asked tim
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Lease)
 	defer cancel()
 	asked = time.Now()
-	term, err = h.store.StartTerm(ctx, controldb.Agent{
+	self := controldb.Agent{
 		ID: h.cfg.AgentID, Host: h.cfg.Host, Version: h.cfg.Version, MaxConcurrentTargets: h.cfg.MaxConcurrentTargets,
 		CommandTypes: h.tools.Actions.commandTypes(), Modes: modes, Engine: schedule.Engine(), ZoneData: schedule.ZoneData(),
-	}, h.cfg.Lease)
+	}
+	term, err = h.store.StartTerm(ctx, self, h.cfg.Lease)
+	if refusesData(err) {
+		h.log.Warn("the control database refuses the start of a term that hands tasks over", zap.Error(err))
+		self.LeavesTasks = true
+		asked = time.Now()
+		term, err = h.store.StartTerm(ctx, self, h.cfg.Lease)
+	}
 	return term, asked, err
 }

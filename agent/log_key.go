@@ -18,6 +18,8 @@ const (
 	keyDatabase    = "database"
 	keyAttempt     = "attempt"
 	keyOutcome     = "outcome"
+	keyKind        = "kind"
+	keyName        = "name"
 	keyCause       = "cause"
 	keyReason      = "reason"
 	keyError       = "error"

@@ -408,7 +408,7 @@ func TestExamineRights(t *testing.T) {
 		found := low.findings(t, doctor.CodeRights)
 		require.Len(t, found, 1)
 		require.Equal(t, doctor.SeverityError, found[0].Severity)
-		require.Contains(t, found[0].Found, "41 objects (jobs_internal.start_term, jobs_internal.renew_term, jobs_internal.confirm_term,")
+		require.Contains(t, found[0].Found, "44 objects (jobs_internal.start_term, jobs_internal.renew_term, jobs_internal.confirm_term,")
 		for _, code := range []string{doctor.CodeIndexes, doctor.CodeSettings, doctor.CodeHistory, doctor.CodeAgents} {
 			for _, f := range low.findings(t, code) {
 				require.Equal(t, doctor.SeverityOK, f.Severity)

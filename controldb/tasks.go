@@ -186,6 +186,8 @@ type PassResult struct {
 	AdvancedAgo    time.Duration
 	// QuestionsDue means that a question waits for [questions.Store.Claim].
 	QuestionsDue bool
+	// SetAsidesDue means that [Store.TakeSetAsides] has something to take.
+	SetAsidesDue bool
 	// Tasks are the tasks claimed by this pass, and those of a pass whose answer was lost
 	// (PassRequest.LastTask). Resolutions come first.
 	Tasks []Task
@@ -218,7 +220,8 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		c.In("claim_id", uuid.New())
 	}
 	err := s.conn.Query(ctx, "make a pass", c,
-		call.ScanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS, &res.QuestionsDue),
+		call.ScanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS, &res.QuestionsDue,
+			&res.SetAsidesDue),
 		call.Into(&steps), call.Into(&tasks), call.Into(&members), call.Into(&res.Cancels))
 	if err != nil {
 		return PassResult{}, err

@@ -50,6 +50,9 @@ type Agent struct {
 	CommandTypes []action.Type
 	// Modes are the modes of runs that the agent knows; its term gets no tasks of others.
 	Modes []RunMode
+	// LeavesTasks leaves the tasks of earlier terms to passes, because the control database has
+	// refused to hand them over. Passes set aside what it refuses.
+	LeavesTasks bool
 }
 
 // Term is one period of work of an agent, from its registration to its end or expiry.
@@ -89,6 +92,9 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 		In("command_types", a.commandTypes()).In("term_guid", guid)
 	if a.Engine != "" {
 		c = c.In("engine", clipped(a.Engine)).In("zone_data", clipped(a.ZoneData))
+	}
+	if a.LeavesTasks {
+		c = c.In("hands_over", false)
 	}
 	if err := s.conn.Query(ctx, "start a term", c, call.ScanOne(&number)); err != nil {
 		return Term{}, err

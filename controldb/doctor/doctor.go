@@ -88,6 +88,7 @@ const (
 	CodePlace          = "place"
 	CodeTargetWindows  = "target-windows"
 	CodeTargetPauses   = "target-pauses"
+	CodeSetAsides      = "set-asides"
 )
 
 //go:embed *.sql
@@ -142,6 +143,7 @@ var checks = []check{
 	{CodeNames, checkNames, false},
 	{CodeTargetWindows, checkTargetWindows, false},
 	{CodeTargetPauses, checkTargetPauses, false},
+	{CodeSetAsides, checkSetAsides, false},
 }
 
 // Examine looks for problems of the control database: the server, the database, the schema, the

@@ -789,6 +789,7 @@ BEGIN
         CASE WHEN e.upstream_runs IS NOT NULL THEN N'The run is limited to the databases on which its upstream jobs succeeded. ' END,
         CASE
             WHEN e.is_active = 0 THEN e.last_message
+            WHEN a.message IS NOT NULL THEN a.message
             WHEN @agents = 0 THEN N'No live agent: nothing advances until an agent starts (jobagent run).'
             WHEN @skipped_since IS NOT NULL THEN CONCAT(
                 N'No pass of an agent has advanced executions since ', CONVERT(NVARCHAR(19), @skipped_since, 126),
@@ -808,6 +809,7 @@ BEGIN
         CASE WHEN e.is_active = 1 THEN @skipped_since END AS advance_skipped_since
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    LEFT JOIN jobs_internal.set_aside_messages AS a ON a.kind = N'Run' AND a.first_id = e.execution_id
     WHERE e.execution_id = @execution_id;
 
     -- The run, then each step before its targets.

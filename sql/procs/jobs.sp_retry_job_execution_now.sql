@@ -1,5 +1,6 @@
 -- Makes the next attempt due of all targets of a run that wait for a retry, or of some, such as after their data was mended. The attempt
 -- counts as it would have later. What runs, has not begun or is final stays as it is; jobs.sp_rerun_job_execution runs again what is final.
+-- A run that is set aside (jobs.set_asides) is tried again at once.
 --
 -- Parameters:
 --   @job_execution_id  Id of the run.

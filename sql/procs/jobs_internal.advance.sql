@@ -131,7 +131,13 @@ BEGIN
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     WHERE s.is_active = 1
         AND s.parked = 0
-        AND e.parked = 1;
+        AND e.parked = 1
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND s.execution_id BETWEEN z.first_id AND z.last_id
+        );
     IF @@ROWCOUNT > 0
     BEGIN
         INSERT INTO @unparked (execution_id, allow_overlap)
@@ -168,7 +174,13 @@ BEGIN
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
-            AND s.lifecycle = N'WaitingForChildJobExecutions';
+            AND s.lifecycle = N'WaitingForChildJobExecutions'
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND e.execution_id BETWEEN z.first_id AND z.last_id
+            );
         SET @count = @@ROWCOUNT;
         SET @more = CASE WHEN @count = @room THEN 1 ELSE @more END;
         SET @room = @room - @count;
@@ -204,7 +216,13 @@ BEGIN
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
-            AND (s.lifecycle IN (N'Created', N'WaitingForRetry') OR l.step_execution_id IS NOT NULL);
+            AND (s.lifecycle IN (N'Created', N'WaitingForRetry') OR l.step_execution_id IS NOT NULL)
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND e.execution_id BETWEEN z.first_id AND z.last_id
+            );
         SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE @more END;
         DELETE l
         FROM @stopped AS w
@@ -240,6 +258,12 @@ BEGIN
         WHERE t.next_attempt_at IS NOT NULL
             AND t.deadline_at IS NOT NULL
             AND t.deadline_at <= @now
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND t.execution_id BETWEEN z.first_id AND z.last_id
+            )
         ORDER BY t.deadline_at;
         SET @more = CASE WHEN @@ROWCOUNT = @room THEN 1 ELSE @more END;
         UPDATE t
@@ -293,6 +317,12 @@ BEGIN
             WHERE s.execution_id = e.execution_id
                 AND s.is_active = 1
         )
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND e.execution_id BETWEEN z.first_id AND z.last_id
+        )
     UNION ALL
     SELECT DISTINCT TOP (@slice) s.execution_id
     FROM jobs_internal.step_executions AS s
@@ -303,6 +333,12 @@ BEGIN
             FROM jobs_internal.step_executions AS a
             WHERE a.execution_id = s.execution_id
                 AND a.is_active = 1
+        )
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND s.execution_id BETWEEN z.first_id AND z.last_id
         );
     INSERT INTO @locked (execution_id, allow_overlap)
     SELECT e.execution_id, e.allow_overlap

@@ -36,6 +36,12 @@ BEGIN
     FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
     WHERE r.next_check_at IS NOT NULL
         AND r.next_check_at <= @now
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND r.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY r.next_check_at;
     SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE 0 END;
     INSERT INTO @due (execution_id)
@@ -46,7 +52,13 @@ BEGIN
         AND e.stop_requested_at IS NOT NULL
         AND r.ended_at IS NULL
         AND r.state <> N'Aborting'
-        AND NOT EXISTS (SELECT 1 FROM @due AS d WHERE d.execution_id = e.execution_id);
+        AND NOT EXISTS (SELECT 1 FROM @due AS d WHERE d.execution_id = e.execution_id)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND e.execution_id BETWEEN z.first_id AND z.last_id
+        );
 
     -- seed and allow_overlap are in no index, so that the locks are on the clustered keys.
     INSERT INTO @locked (execution_id, seed)
@@ -95,6 +107,12 @@ BEGIN
             FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: a later pass does
             WHERE r.next_check_at IS NOT NULL
                 AND r.next_check_at < DATEADD(SECOND, -1, @now)
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.set_asides AS z
+                    WHERE z.kind = N'Run'
+                        AND r.execution_id BETWEEN z.first_id AND z.last_id
+                )
         )
             SET @more = 1;
     END;

@@ -9,7 +9,7 @@
 --   @changed           Receives the number of targets and resolutions that were changed.
 --   @slice             Number of targets that one transaction changes at most.
 -- Called by: jobs.sp_retry_job_execution_now, jobs.sp_give_up_job_execution, outside of a transaction.
--- Locks:     see jobs_internal.change_step_retries and change_target_retries; an insert into audit_entries.
+-- Locks:     see jobs_internal.change_step_retries and change_target_retries; an insert into audit_entries; the row of set_asides (X).
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -119,5 +119,13 @@ BEGIN
             SET @more = 0; -- agents have claimed what was found
         COMMIT TRANSACTION;
     END;
+
+    -- A run that is set aside is tried again at once.
+    UPDATE z
+    SET z.retry_at = @now
+    FROM jobs_internal.set_asides AS z
+    WHERE z.kind = N'Run'
+        AND z.first_id = @execution_id
+        AND z.is_part = 0;
     RETURN 0;
 END;

@@ -43,6 +43,12 @@ BEGIN
     WHERE s.next_attempt_at IS NOT NULL
         AND s.next_attempt_at <= @now
         AND e.stop_requested_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND s.execution_id BETWEEN z.first_id AND z.last_id
+        )
         AND EXISTS (
             SELECT 1
             FROM jobs_internal.job_steps AS d

@@ -27,7 +27,7 @@
 --               something to do, even if an active rerun still needs the rows), advance_skipped (1: another session held the application
 --               lock, so this pass advanced nothing), advanced_ago_ms (milliseconds since any pass did, to within a second; only
 --               with advance_skipped = 1, and NULL while another pass is writing it), questions_due (1: jobs_internal.claim_question has
---               something to do).
+--               something to do), set_asides_due (1: jobs_internal.take_set_asides has).
 --            2: the steps of the tasks in 3, each once. rest_job_id, tenant_id, subdomain and rest_schedule_id are those
 --               of a job of the SAP surface.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first. claim_id is that of the
@@ -78,6 +78,7 @@ BEGIN
     DECLARE @wake_at DATETIME2(7);
     DECLARE @cleanup_due BIT;
     DECLARE @questions_due BIT;
+    DECLARE @set_asides_due BIT;
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'Invalid arguments of controller_pass: want @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
@@ -377,6 +378,8 @@ BEGIN
         ELSE 0
     END;
 
+    SET @set_asides_due = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.due_set_asides AS z) THEN 1 ELSE 0 END;
+
     SELECT
         @now AS now,
         @wake_at AS next_wake_at,
@@ -385,7 +388,8 @@ BEGIN
         @cleanup_due AS cleanup_due,
         CAST(CASE WHEN @lock < 0 THEN 1 ELSE 0 END AS BIT) AS advance_skipped,
         DATEDIFF_BIG(MILLISECOND, @advanced_at, @now) AS advanced_ago_ms,
-        @questions_due AS questions_due
+        @questions_due AS questions_due,
+        @set_asides_due AS set_asides_due
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;

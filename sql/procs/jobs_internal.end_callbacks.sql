@@ -50,6 +50,13 @@ BEGIN
     WHERE c.received_at IS NOT NULL
         AND c.deadline_at IS NOT NULL
         AND c.closed_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            INNER JOIN jobs_internal.target_executions AS t ON t.execution_id BETWEEN z.first_id AND z.last_id
+            WHERE z.kind = N'Run'
+                AND t.target_execution_id = c.target_execution_id
+        )
     ORDER BY c.received_at;
     SET @room = @room - @@ROWCOUNT;
     IF EXISTS (
@@ -74,7 +81,13 @@ BEGIN
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND COALESCE(e.drains, 0) = 0
-            AND s.is_active = 1;
+            AND s.is_active = 1
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND e.execution_id BETWEEN z.first_id AND z.last_id
+            );
         SET @room = @room - @@ROWCOUNT;
     END;
     INSERT INTO @wanted (target_execution_id, attempt, stopping)
@@ -84,6 +97,13 @@ BEGIN
         AND c.closed_at IS NULL
         AND c.deadline_at <= @now
         AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.target_execution_id = c.target_execution_id AND w.attempt = c.attempt)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            INNER JOIN jobs_internal.target_executions AS t ON t.execution_id BETWEEN z.first_id AND z.last_id
+            WHERE z.kind = N'Run'
+                AND t.target_execution_id = c.target_execution_id
+        )
     ORDER BY c.deadline_at;
     SET @room = @room - @@ROWCOUNT;
     IF NOT EXISTS (SELECT 1 FROM @wanted AS w)

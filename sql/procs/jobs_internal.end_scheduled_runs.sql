@@ -78,6 +78,12 @@ BEGIN
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = e.job_id
     WHERE e.unaccounted = 1
         AND e.is_active = 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND e.execution_id BETWEEN z.first_id AND z.last_id
+        )
         AND (
             -- past: the lock is not kept: it only detects schedules that other transactions have changed, so that their
             -- runs are left to a later pass

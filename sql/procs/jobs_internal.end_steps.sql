@@ -57,6 +57,12 @@ BEGIN
         AND s.lifecycle = N'WaitingForChildJobExecutions'
         AND NOT EXISTS (
             SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND s.execution_id BETWEEN z.first_id AND z.last_id
+        )
+        AND NOT EXISTS (
+            SELECT 1
             FROM jobs_internal.target_executions AS t
             WHERE t.job_id = s.job_id
                 AND t.step_execution_id = s.step_execution_id

@@ -31,7 +31,13 @@ BEGIN
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     WHERE s.waits_for_list = 1
         AND s.is_active = 1
-        AND e.stop_requested_at IS NULL;
+        AND e.stop_requested_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND s.execution_id BETWEEN z.first_id AND z.last_id
+        );
     SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE 0 END;
     INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source)
     SELECT s.step_execution_id, s.job_id, d.on_targets

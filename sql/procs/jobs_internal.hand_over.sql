@@ -68,6 +68,12 @@ BEGIN
             INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
             INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
             WHERE k.ended_at IS NULL
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.set_asides AS z
+                    WHERE z.kind = N'Run'
+                        AND k.execution_id BETWEEN z.first_id AND z.last_id
+                )
             ORDER BY k.term_id, k.task_id -- as in IX_task_executions_held
             FOR JSON PATH
         );

@@ -39,6 +39,12 @@ BEGIN
             AND s.parked = 0
             AND s.lifecycle = N'WaitingForChildJobExecutions'
             AND h.step_execution_id IS NULL
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND s.execution_id BETWEEN z.first_id AND z.last_id
+            )
             AND EXISTS (
                 SELECT 1
                 FROM jobs_internal.target_executions AS t
@@ -63,6 +69,12 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     WHERE e.is_active = 1
         AND e.parked = 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND e.execution_id BETWEEN z.first_id AND z.last_id
+        )
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.step_executions AS s

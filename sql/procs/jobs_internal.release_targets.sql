@@ -104,6 +104,12 @@ BEGIN
     INNER JOIN jobs_internal.target_executions AS t ON t.held_by = o.held_by AND t.target_execution_id > o.after_id
     WHERE t.held_by IS NOT NULL
         AND t.next_attempt_at IS NOT NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND t.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY t.held_by, t.target_execution_id;
     SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE 0 END;
     UPDATE t

@@ -38,7 +38,13 @@ BEGIN
         AND e.mode IS NOT NULL
         AND s.is_active = 1
         AND s.lifecycle = N'Created'
-        AND c.command_type <> N'TSql';
+        AND c.command_type <> N'TSql'
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND e.execution_id BETWEEN z.first_id AND z.last_id
+        );
     IF @@ROWCOUNT = 0
         RETURN 0;
     UPDATE s

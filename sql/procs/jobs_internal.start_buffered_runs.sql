@@ -72,6 +72,12 @@ BEGIN
         WHERE o.buffered > 0
             AND NOT EXISTS (
                 SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Schedule'
+                    AND o.schedule_id BETWEEN z.first_id AND z.last_id
+            )
+            AND NOT EXISTS (
+                SELECT 1
                 FROM jobs_internal.job_executions AS e
                 WHERE e.schedule_id = o.schedule_id
                     AND e.schedule_id IS NOT NULL

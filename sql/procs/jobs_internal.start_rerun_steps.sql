@@ -73,6 +73,12 @@ BEGIN
             AND s.lifecycle = N'Created'
             AND s.next_attempt_at IS NULL
             AND s.waits_for_list = 0
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND e.execution_id BETWEEN z.first_id AND z.last_id
+            )
     )
     INSERT INTO @waiting (
         step_execution_id, execution_id, job_id, step_id, origin_id, origin_step, origin_state, has_list, is_partial,

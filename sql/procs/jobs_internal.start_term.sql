@@ -14,6 +14,8 @@
 --   @zone_data               Source and version of these rules, for display.
 --   @term_guid               A GUID that the agent makes for this term and names in every later call. A restored database gives the numbers
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
+--   @hands_over              0: the next passes hand the tasks of earlier terms over, because the control database has refused to store
+--                            something about one of them. Passes set it aside; without a term, nobody could (DESIGN.md, "Set aside").
 -- Called by: agent/hosting.go, once per core.
 -- Locks:     see jobs_internal.check_restored; the row of the job agent (S), the
 --            agent's row (U, X), its earlier term (X) and the tasks of that term (X).
@@ -33,6 +35,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @engine                 NVARCHAR(128) = NULL,
     @zone_data              NVARCHAR(128) = NULL,
     @term_guid              UNIQUEIDENTIFIER = NULL,
+    @hands_over             BIT = 1,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
@@ -114,7 +117,8 @@ BEGIN
     FROM jobs_internal.terms AS t
     WHERE t.agent_id = @agent_id
         AND t.ended_at IS NULL;
-    EXECUTE jobs_internal.hand_over @now = @now;
+    IF @hands_over = 1
+        EXECUTE jobs_internal.hand_over @now = @now;
 
     -- INTO, because OUTPUT without it is an error on a table that has a trigger, such as one of merge replication.
     INSERT INTO jobs_internal.terms (

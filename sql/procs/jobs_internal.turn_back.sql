@@ -56,6 +56,12 @@ BEGIN
     WHERE t.next_attempt_at IS NOT NULL
         AND t.next_attempt_at > @now
         AND t.next_attempt_at <= @turned_at
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND t.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY t.next_attempt_at;
     SET @targets = @@ROWCOUNT;
     INSERT INTO @due_steps (step_execution_id)
@@ -64,6 +70,12 @@ BEGIN
     WHERE s.next_attempt_at IS NOT NULL
         AND s.next_attempt_at > @now
         AND s.next_attempt_at <= @turned_at
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND s.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY s.next_attempt_at;
     SET @steps = @@ROWCOUNT;
     SET @more = CASE WHEN @targets = @slice OR @steps = @slice THEN 1 ELSE 0 END;
@@ -75,12 +87,24 @@ BEGIN
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at > @turned_at
             AND t.next_attempt_at < '9999-12-31' -- not those that are held
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND t.execution_id BETWEEN z.first_id AND z.last_id
+            )
         ORDER BY t.next_attempt_at;
         INSERT INTO @due_steps (step_execution_id)
         SELECT TOP (@slice - @steps) s.step_execution_id
         FROM jobs_internal.step_executions AS s
         WHERE s.next_attempt_at IS NOT NULL
             AND s.next_attempt_at > @turned_at
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND s.execution_id BETWEEN z.first_id AND z.last_id
+            )
         ORDER BY s.next_attempt_at;
     END;
     UPDATE t

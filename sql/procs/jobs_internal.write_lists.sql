@@ -45,6 +45,13 @@ BEGIN
     SELECT TOP (200) l.step_execution_id, j.current_version, l.written, 0
     FROM jobs_internal.step_lists AS l
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = l.job_id
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.set_asides AS z
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id BETWEEN z.first_id AND z.last_id
+        WHERE z.kind = N'Run'
+            AND s.step_execution_id = l.step_execution_id
+    )
     ORDER BY l.written, l.step_execution_id;
     IF @@ROWCOUNT > 0
     BEGIN
@@ -79,6 +86,13 @@ BEGIN
     FROM jobs_internal.list_parts AS p
     WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.task_id = p.task_id AND k.ended_at IS NULL)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.task_id = p.task_id)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            INNER JOIN jobs_internal.task_executions AS k ON k.execution_id BETWEEN z.first_id AND z.last_id
+            WHERE z.kind = N'Run'
+                AND k.task_id = p.task_id
+        )
     ORDER BY p.task_id, p.part;
     IF @@ROWCOUNT > 0
         DELETE p

@@ -1,4 +1,4 @@
--- Steps with targets that are due or wait for another attempt: one row per step of a run without a stop request.
+-- Steps with targets that are due or wait for another attempt: one row per step of a run without a stop request that is not set aside.
 --
 -- Columns:
 --   step_execution_id     The step's row.
@@ -53,4 +53,10 @@ LEFT HASH JOIN held AS h ON h.step_execution_id = s.step_execution_id
 WHERE s.is_active = 1
     AND s.parked = 0
     AND s.lifecycle = N'WaitingForChildJobExecutions'
-    AND e.stop_requested_at IS NULL;
+    AND e.stop_requested_at IS NULL
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.set_asides AS z
+        WHERE z.kind = N'Run'
+            AND s.execution_id BETWEEN z.first_id AND z.last_id
+    );

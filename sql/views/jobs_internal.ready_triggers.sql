@@ -1,4 +1,5 @@
--- Triggers that can start their job now: there is an event of each upstream job, and no run of the job is active.
+-- Triggers that can start their job now: there is an event of each upstream job, no run of the job is active, and the trigger is not set
+-- aside.
 --
 -- Plan: the keys of IX_trigger_events_waiting, which is empty unless events wait, per job one key of IX_job_executions_active_job_id.
 --
@@ -34,6 +35,12 @@ CROSS APPLY (
     WHERE u.trigger_id = v.trigger_id
 ) AS w
 WHERE w.upstreams = v.jobs
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.set_asides AS z
+        WHERE z.kind = N'Trigger'
+            AND v.trigger_id BETWEEN z.first_id AND z.last_id
+    )
     AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.job_executions AS r

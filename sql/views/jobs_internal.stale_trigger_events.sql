@@ -17,4 +17,10 @@ SELECT
 FROM jobs_internal.trigger_events AS e
 LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = e.trigger_id
 WHERE e.is_waiting = 1
-    AND (t.trigger_id IS NULL OR t.generation <> e.generation);
+    AND (t.trigger_id IS NULL OR t.generation <> e.generation)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.set_asides AS z
+        WHERE z.kind = N'Trigger'
+            AND e.trigger_id BETWEEN z.first_id AND z.last_id
+    );

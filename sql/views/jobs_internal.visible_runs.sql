@@ -3,7 +3,7 @@
 -- of a few jobs. Indexes that cover a read of ended runs have create_time for the comparison.
 --
 -- Columns:
---   execution_id       and all others: as in jobs_internal.job_executions.
+--   execution_id       and all others: as in jobs_internal.job_executions; but last_message says that a run is set aside.
 CREATE OR ALTER VIEW jobs_internal.visible_runs
 AS
 SELECT
@@ -27,7 +27,13 @@ SELECT
     e.rerun_of,
     e.rerun_only,
     e.rerun_partial,
-    e.last_message,
+    COALESCE(
+        CASE
+            WHEN e.is_active = 1
+                THEN (SELECT m.message FROM jobs_internal.set_aside_messages AS m WHERE m.kind = N'Run' AND m.first_id = e.execution_id)
+        END,
+        e.last_message
+    ) AS last_message,
     e.parked,
     e.payload_id,
     e.traceparent,

@@ -116,6 +116,10 @@ SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
 		`INSERT INTO jobs_internal.secrets (name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N's', 1, 0x00, 0x00, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
 INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCOPE_IDENTITY(), N'k', 0x00);`,
 	},
+	"I10_set_asides": {
+		`INSERT INTO jobs_internal.set_asides (kind, first_id, is_part, last_id, created_at, tries, tried_at, retry_at)
+VALUES (N'Run', 0, 1, 5, SYSUTCDATETIME(), 0, SYSUTCDATETIME(), SYSUTCDATETIME());`,
+	},
 	"I15_lists_being_written": {
 		`INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source) SELECT step_execution_id, job_id, N'Failed' FROM jobs_internal.step_executions;`,
 		`UPDATE jobs_internal.step_executions SET resolved_at = NULL;`,
