@@ -241,7 +241,8 @@ func IsDeadlock(err error) bool {
 }
 
 // IsTransient reports whether err is an error of the server that passes by itself: a failover, an
-// overload, a wait for memory, a latch or a lock that took too long, or a deadlock after all retries.
+// overload, a wait for memory, a latch or a lock that took too long, or a deadlock after all
+// retries.
 func IsTransient(err error) bool {
 	var e mssqldb.Error
 	if !errors.As(err, &e) {
