@@ -1,7 +1,8 @@
 -- Creates the job agent (account) of this control database, or changes it. A control database has at most one job agent. A
 -- control database that has never had one works without: its agents run jobs.
 --
--- The procedure begins an operation (jobs.agent_operations), which the next agent or front to see it carries out.
+-- The procedure begins an operation (jobs.agent_operations), which the next agent or front to see it carries out. A job agent that is
+-- Disabled is changed at once, and stays Disabled.
 --
 -- Parameters:
 --   @agent_name    Name: 1 to 128 characters, none of < > * % & : \ / ? and control characters; no . or space at the end.
@@ -16,8 +17,8 @@
 --   @created       Receives 1 if the job agent did not exist, else 0.
 --   @operation_id  Id for the operation; NULL: a new one. Receives the id of the operation that was begun, or NULL if none was needed.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations; an
---            insert into audit_entries.
+-- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations, or the limit
+--            of scope Agent (U, X); an insert into audit_entries.
 -- Job agent: in each state: it checks the state itself.
 -- Returns:   0.
 -- Throws:
@@ -58,6 +59,7 @@ BEGIN
     DECLARE @old_identity NVARCHAR(1000);
     DECLARE @old_tags NVARCHAR(MAX);
     DECLARE @number INT;
+    DECLARE @needed BIT; -- 1: values change that have an effect, or the state does
     DECLARE @caller NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
@@ -140,11 +142,29 @@ BEGIN
     SET @capacity = COALESCE(@capacity, @old_capacity, 100);
     SET @identity = NULLIF(COALESCE(@identity, @old_identity), N'');
     SET @tags = COALESCE(@tags, @old_tags);
-    IF @name IS NULL
-        OR @sku <> @old_sku
-        OR @capacity <> @old_capacity
-        OR COALESCE(@identity, N'') <> COALESCE(@old_identity, N'')
-        OR @state = N'Faulted'
+    SET @needed = CASE
+        WHEN @name IS NULL
+            OR @sku <> @old_sku
+            OR @capacity <> @old_capacity
+            OR COALESCE(@identity, N'') <> COALESCE(@old_identity, N'')
+            OR @state = N'Faulted' THEN 1
+        ELSE 0
+    END;
+    -- An operation would let agents work meanwhile, and end in Ready.
+    IF @needed = 1 AND @state = N'Disabled'
+    BEGIN
+        UPDATE a
+        SET a.location = @location,
+            a.sku = @sku,
+            a.capacity = @capacity,
+            a.identity_id = @identity,
+            a.tags = @tags,
+            a.changed_at = @now
+        FROM jobs_internal.job_agent AS a
+        WHERE a.id = 1;
+        EXECUTE jobs_internal.set_capacity @capacity = @capacity, @now = @now;
+    END
+    ELSE IF @needed = 1
     BEGIN
         SET @created = CASE WHEN @name IS NULL THEN 1 ELSE 0 END;
         SET @operation_id = @new_operation_id;

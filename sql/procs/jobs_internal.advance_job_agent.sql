@@ -189,7 +189,7 @@ BEGIN
         SET @to = CASE
             WHEN @code IS NULL THEN CASE @state WHEN N'Deleting' THEN N'Deleted' ELSE N'Ready' END
             WHEN @state = N'Creating' THEN @from_state
-            WHEN @code = N'OperationTimedOut' THEN N'Faulted'
+            WHEN @code = N'OperationTimedOut' OR @from_state = N'Faulted' THEN N'Faulted' -- it is not repaired
             ELSE N'Ready'
         END;
         SET @values = CASE WHEN @to = N'Ready' AND @code IS NULL THEN 1 ELSE 0 END;
@@ -221,25 +221,7 @@ BEGIN
         END;
         ELSE IF @to = N'Ready' AND @code IS NULL
         BEGIN
-            -- index: UQ_limits_name, in which jobs.sp_set_limit may insert the same limit
-            INSERT INTO jobs_internal.limits (scope, name, max_concurrent_targets, updated_at)
-            SELECT N'Agent', N'*', @capacity, @now
-            WHERE NOT EXISTS (
-                SELECT 1
-                FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
-                WHERE l.scope = N'Agent'
-                    AND l.name = N'*'
-                    AND l.server_name = N''
-                    AND l.job_id IS NULL
-            );
-            UPDATE l
-            SET l.max_concurrent_targets = @capacity,
-                l.updated_at = @now
-            FROM jobs_internal.limits AS l
-            WHERE l.scope = N'Agent'
-                AND l.name = N'*'
-                AND l.server_name = N''
-                AND l.job_id IS NULL;
+            EXECUTE jobs_internal.set_capacity @capacity = @capacity, @now = @now;
             -- Runs of the time before: whoever started them had read the state before the deletion began, and has committed after its end.
             IF @state = N'Creating'
                 AND @from_state = N'Deleted'

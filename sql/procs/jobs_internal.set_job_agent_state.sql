@@ -4,7 +4,7 @@
 --   None, Deleted                       Creating  an operation has begun to create it
 --   Creating                            Ready     it was created
 --   Creating                            None, Deleted  its creation has failed
---   Ready, Disabled, Faulted            Updating  an operation has begun to change it
+--   Ready, Faulted                      Updating  an operation has begun to change it
 --   Updating                            Ready     it was changed, or the change has failed and the old values hold
 --   Ready                               Disabled  an administrator has disabled it
 --   Disabled, Faulted                   Ready     an administrator has enabled it
@@ -49,7 +49,7 @@ BEGIN
         FROM (VALUES
             (N'None', N'Creating'), (N'Deleted', N'Creating'),
             (N'Creating', N'Ready'), (N'Creating', N'None'), (N'Creating', N'Deleted'),
-            (N'Ready', N'Updating'), (N'Disabled', N'Updating'), (N'Faulted', N'Updating'),
+            (N'Ready', N'Updating'), (N'Faulted', N'Updating'),
             (N'Updating', N'Ready'), (N'Updating', N'Faulted'),
             (N'Ready', N'Disabled'), (N'Disabled', N'Ready'), (N'Faulted', N'Ready'),
             (N'Ready', N'Deleting'), (N'Disabled', N'Deleting'), (N'Faulted', N'Deleting'),
