@@ -5,9 +5,9 @@
 -- Before a wave with a filter of tags is filled, each target without a wave is compared once, in slices; one that matches gets the negative
 -- number of the wave as its place.
 --
--- Cost: @slice targets that are written or compared. A slice of a wave also reads and sorts all targets that have no wave yet, or those
--- that match its tags: no index has the order by name, by tag or by chance. So a plan costs (targets / @slice) times the targets of one
--- roll-out; other runs advance between slices.
+-- Cost: @slice targets that are written or compared. A slice of a wave in the order of resolution also reads the keys of the targets before
+-- it; one of another wave reads and sorts all targets that have no wave yet, or those that match its tags: no index has the order by name,
+-- by tag or by chance. So a plan costs (targets / @slice) times the targets of one roll-out; other runs advance between slices.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out, and added its waves.
@@ -265,56 +265,69 @@ BEGIN
         SET @least_place = CASE WHEN @selects = N'tags' THEN -@wave ELSE -100 END; -- a plan has at most 100 waves
         SET @most_place = CASE WHEN @selects = N'tags' THEN -@wave ELSE 0 END;
         DELETE FROM @chosen;
-        -- reads: the targets of the roll-out that have no wave yet, or that match its tags, which are put in order
-        -- Plan: a range of IX_rollout_targets_wave with a lookup each.
-        INSERT INTO @chosen (target_id, place)
-        SELECT c.target_id, @assigned + ROW_NUMBER() OVER (ORDER BY c.turn)
-        FROM (
-            SELECT TOP (@wanted) o.target_id, o.turn
+        -- Plan: a range of IX_rollout_targets_seen, in its order, past the keys of targets that have a wave.
+        IF @order = N'resolution' AND @selects IN (N'count', N'percent', N'rest')
+            INSERT INTO @chosen (target_id, place)
+            SELECT TOP (@wanted) t.target_id, @assigned + ROW_NUMBER() OVER (ORDER BY t.seen)
+            FROM jobs_internal.rollout_targets AS t
+            WHERE t.execution_id = @execution_id
+                AND t.wave = 0
+            ORDER BY t.seen;
+        ELSE
+            -- reads: the targets of the roll-out that have no wave yet, or that match its tags, which are put in order
+            -- Plan: a range of IX_rollout_targets_wave with a lookup each.
+            INSERT INTO @chosen (target_id, place)
+            SELECT c.target_id, @assigned + ROW_NUMBER() OVER (ORDER BY c.turn)
             FROM (
-                SELECT
-                    t.target_id,
-                    ROW_NUMBER() OVER (
-                        ORDER BY
-                            CASE WHEN @order = N'name' THEN t.server_name END,
-                            CASE WHEN @order = N'name' THEN t.database_name END,
-                            CASE WHEN @order <> N'tag' OR v.number IS NOT NULL THEN 0 WHEN g.value IS NOT NULL THEN 1 ELSE 2 END,
-                            v.number,
-                            g.value,
-                            CASE WHEN @order = N'random' THEN HASHBYTES('SHA2_256', CONCAT(@seed, N'/', t.target_id)) END,
-                            t.seen
-                    ) AS turn
-                FROM jobs_internal.rollout_targets AS t
-                LEFT JOIN jobs_internal.target_tags AS g ON g.target_id = t.target_id
-                    AND g.name = CASE WHEN @order = N'tag' THEN @order_tag END
-                -- A binary collation, because others have digits beside 0 to 9. A conversion to decimal obeys no language.
-                CROSS APPLY (
+                SELECT TOP (@wanted) o.target_id, o.turn
+                FROM (
                     SELECT
-                        CASE WHEN g.value LIKE N'-%' THEN STUFF(g.value, 1, 1, N'') ELSE g.value END COLLATE Latin1_General_100_BIN2 AS text
-                ) AS d
-                CROSS APPLY (
-                    SELECT CASE
-                        WHEN d.text LIKE N'[0-9]%' AND d.text LIKE N'%[0-9]' AND d.text NOT LIKE N'%[^0-9.]%' AND d.text NOT LIKE N'%.%.%'
-                            THEN TRY_CONVERT(DECIMAL(38, 10), g.value)
-                    END AS number
-                ) AS v
-                WHERE t.execution_id = @execution_id
-                    AND t.wave = 0
-                    AND t.place BETWEEN @least_place AND @most_place
-                    AND (
-                        @selects IN (N'count', N'percent', N'rest', N'tags')
-                        OR (
-                            @selects = N'names'
-                            AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@names) AS n)
+                        t.target_id,
+                        ROW_NUMBER() OVER (
+                            ORDER BY
+                                CASE WHEN @order = N'name' THEN t.server_name END,
+                                CASE WHEN @order = N'name' THEN t.database_name END,
+                                CASE WHEN @order <> N'tag' OR v.number IS NOT NULL THEN 0 WHEN g.value IS NOT NULL THEN 1 ELSE 2 END,
+                                v.number,
+                                g.value,
+                                CASE WHEN @order = N'random' THEN HASHBYTES('SHA2_256', CONCAT(@seed, N'/', t.target_id)) END,
+                                t.seen
+                        ) AS turn
+                    FROM jobs_internal.rollout_targets AS t
+                    LEFT JOIN jobs_internal.target_tags AS g ON g.target_id = t.target_id
+                        AND g.name = CASE WHEN @order = N'tag' THEN @order_tag END
+                    -- A binary collation, because others have digits beside 0 to 9. A conversion to decimal obeys no language.
+                    CROSS APPLY (
+                        SELECT
+                            CASE WHEN g.value LIKE N'-%' THEN STUFF(g.value, 1, 1, N'') ELSE g.value END
+                            COLLATE Latin1_General_100_BIN2 AS text
+                    ) AS d
+                    CROSS APPLY (
+                        SELECT CASE
+                            WHEN d.text LIKE N'[0-9]%'
+                                AND d.text LIKE N'%[0-9]'
+                                AND d.text NOT LIKE N'%[^0-9.]%'
+                                AND d.text NOT LIKE N'%.%.%'
+                                THEN TRY_CONVERT(DECIMAL(38, 10), g.value)
+                        END AS number
+                    ) AS v
+                    WHERE t.execution_id = @execution_id
+                        AND t.wave = 0
+                        AND t.place BETWEEN @least_place AND @most_place
+                        AND (
+                            @selects IN (N'count', N'percent', N'rest', N'tags')
+                            OR (
+                                @selects = N'names'
+                                AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@names) AS n)
+                            )
+                            OR (
+                                @selects = N'like'
+                                AND EXISTS (SELECT 1 FROM OPENJSON(@names) AS n WHERE t.database_name LIKE n.value)
+                            )
                         )
-                        OR (
-                            @selects = N'like'
-                            AND EXISTS (SELECT 1 FROM OPENJSON(@names) AS n WHERE t.database_name LIKE n.value)
-                        )
-                    )
-            ) AS o
-            ORDER BY o.turn
-        ) AS c;
+                ) AS o
+                ORDER BY o.turn
+            ) AS c;
         SET @found = @@ROWCOUNT;
         UPDATE t
         SET t.wave = @wave,

@@ -120,6 +120,16 @@ func TestDrift(t *testing.T) {
 	require.NotZero(t, got.code)
 	require.Zero(t, run("drift", "export", golden, "--servers", name, "-d", "app1", "--permissions").code)
 	require.Zero(t, run("drift", "check", "--servers", name, "-d", "app1", "--against", golden, "--include", "permissions").code)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "none.json"), []byte("{}"), 0o600))
+	t.Setenv(config.EnvConfig, filepath.Join(dir, "none.json"))
+	for _, line := range [][]string{
+		{"drift", "export", golden, "--servers", name, "-d", "app1"},
+		{"drift", "check", "--servers", name, "-d", "app1", "--against", name + "/app2"},
+	} {
+		got = run(line...)
+		require.Equal(t, exit.CodeUsage, got.code, got.err)
+		require.Contains(t, got.err, "credential")
+	}
 }
 
 func TestDriftHistory(t *testing.T) {

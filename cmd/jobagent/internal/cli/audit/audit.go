@@ -30,8 +30,8 @@ func newListCommand(a *connect.App) *cobra.Command {
 		Use: "list", Short: "List the entries of the audit log, latest first", Args: cobra.NoArgs,
 		Long: `List the entries of the audit log, latest first.
 
-Each call that changed something has an entry, whether it came by T-SQL, CLI or REST. Calls
-that were refused or changed nothing have none. Commands of steps and parameters of runs are shown as
+Each call that changed something has an entry, whether it came by T-SQL, CLI, REST or the
+dashboard (Web). Calls that were refused or changed nothing have none. Commands of steps and parameters of runs are shown as
 hashes. The setting audit_retention_days says how long entries are kept.`,
 		Example: "  jobagent audit list --job nightly --since 2026-11-01\n  jobagent audit list --who ada@example.com -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {

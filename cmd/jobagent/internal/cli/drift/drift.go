@@ -223,6 +223,8 @@ func readError(f question.Failure) error {
 	switch mssql.Classify(f.Err).Class {
 	case targets.ClassAuth, targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
 		return exit.With(exit.CodeConnection, err)
+	case targets.ClassConfig:
+		return exit.Usage(err)
 	}
 	return err
 }
