@@ -168,10 +168,10 @@ func (o *outbox) run(ctx context.Context) error {
 }
 
 // gather waits for more reports, so that one call delivers many. It waits until most workers have
-// reported, the queue needs tasks or no task is left, and at most for the active poll interval,
-// which is longer with many agents. It returns false when ctx is done.
+// reported, the queue needs tasks or no task is left, and at most for [pacing.Polls.Gather]. It
+// returns false when ctx is done.
 func (o *outbox) gather(ctx context.Context) bool {
-	limit := time.NewTimer(o.cfg.polls().Gather(o.crowd.size()))
+	limit := time.NewTimer(o.cfg.polls().Gather(o.crowd.size(), o.queue.fed()))
 	defer limit.Stop()
 	for !o.gathered() {
 		select {

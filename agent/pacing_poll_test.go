@@ -46,9 +46,13 @@ func TestPollAfterPass(t *testing.T) {
 func TestPollIntervals(t *testing.T) {
 	t.Parallel()
 	p := pacing.Polls{Active: 50 * time.Millisecond, Idle: 300 * time.Millisecond, Lease: 30 * time.Second}
-	require.Equal(t, p.Active, p.Gather(10))
-	require.Equal(t, 2*p.Active, p.Gather(20))
-	require.Equal(t, p.Idle, p.Gather(1000))
+	require.Equal(t, p.Active, p.Gather(10, false))
+	require.Equal(t, 2*p.Active, p.Gather(20, false))
+	require.Equal(t, p.Idle, p.Gather(1000, false))
+	require.Equal(t, 3*p.Active, p.Gather(10, true))
+	require.Equal(t, 4*p.Active, p.Gather(40, true))
+	require.Equal(t, p.Idle, p.Gather(1000, true))
+	require.Equal(t, 2*p.Active, pacing.Polls{Active: p.Active, Idle: 2 * p.Active}.Gather(10, true))
 	require.Equal(t, time.Second, p.Schedules(0))
 	require.Equal(t, 10*time.Second, p.Schedules(100))
 	require.Equal(t, p.Lease, p.Schedules(1000))

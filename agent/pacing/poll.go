@@ -74,8 +74,16 @@ func (p Polls) AfterPass(s Passed, jitter func(time.Duration) time.Duration) tim
 	return idle
 }
 
-// Gather returns how long an outcome waits for others of its delivery at most.
-func (p Polls) Gather(agents int) time.Duration { return crowded(agents, p.Active, p.Idle) }
+// Gather returns how long an outcome waits for others of its delivery at most. While the queue
+// feeds the workers ([Claims.Fed]), that is longer: the queue asks for a delivery when it is nearly
+// empty, nothing is claimed before, and a delivery has a cost that does not depend on its outcomes.
+func (p Polls) Gather(agents int, fed bool) time.Duration {
+	limit := crowded(agents, p.Active, p.Idle)
+	if fed {
+		limit = max(limit, min(3*p.Active, p.Idle))
+	}
+	return limit
+}
 
 // Slow is the time between looks for state that changes rarely, such as drift under load.
 func (p Polls) Slow() time.Duration { return 3 * p.Idle }

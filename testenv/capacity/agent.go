@@ -115,7 +115,7 @@ func (a *agent) schedules() {
 	}, func() {
 		rest := func() {
 			longest := a.s.cfg.Polls.Schedules(a.agents)
-			wait := longest - a.s.random(longest/5)
+			wait := longest - a.s.random(longest/10)
 			if !none {
 				wait = min(wait, max(time.Millisecond, next-a.s.q.now))
 			}
@@ -299,7 +299,7 @@ func (a *agent) notify() {
 			return
 		}
 		mine := a.gather
-		a.s.q.after(a.s.cfg.Polls.Gather(a.agents), func(*run) {
+		a.s.q.after(a.s.cfg.Polls.Gather(a.agents, a.limits().Fed()), func(*run) {
 			if mine == a.gather && a.gathering {
 				a.deliver()
 			}
