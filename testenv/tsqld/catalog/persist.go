@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,25 +161,20 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 	if stored, err := loadMeta(ctx, d, c); !stored || err != nil {
 		return nil, false, err
 	}
-	rows, err := c.Query(ctx, "SELECT kind, id, body FROM "+name+".sys_def ORDER BY kind, id", nil)
-	if err != nil {
-		return nil, false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r := rows.Row()
+	err = c.Each(ctx, "SELECT kind, id, body FROM "+name+".sys_def ORDER BY kind, id", nil, func(r []types.Value) error {
 		kind, body := r[0].(string), r[2].(string)
 		if kind == defDatabase {
 			if r[1] != int64(id) {
-				continue
+				return nil
 			}
 			ok = true
 		}
 		if err := loadRow(d, kind, []byte(body)); err != nil {
-			return nil, false, fmt.Errorf("catalog: read %s %d of database %d: %w", kind, r[1], id, err)
+			return fmt.Errorf("catalog: read %s %d of database %d: %w", kind, r[1], id, err)
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, false, err
 	}
 	d.setNames()
@@ -189,16 +183,11 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 
 // loadMeta reads the counters and checks the format. ok is false if nothing was ever stored.
 func loadMeta(ctx context.Context, d *Database, c *store.Conn) (ok bool, err error) {
-	rows, err := c.Query(ctx, "SELECT key, value FROM "+d.SQLName()+".sys_meta", nil)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		switch v := rows.Row()[1]; rows.Row()[0] {
+	err = c.Each(ctx, "SELECT key, value FROM "+d.SQLName()+".sys_meta", nil, func(row []types.Value) error {
+		switch v := row[1]; row[0] {
 		case metaFormat:
 			if v != int64(formatVersion) {
-				return false, fmt.Errorf("catalog: database %d has format %v, this version reads %d", d.ID, v,
+				return fmt.Errorf("catalog: database %d has format %v, this version reads %d", d.ID, v,
 					formatVersion)
 			}
 		case metaVersion:
@@ -207,11 +196,12 @@ func loadMeta(ctx context.Context, d *Database, c *store.Conn) (ok bool, err err
 		case metaCounters:
 			text, _ := v.(string)
 			if err := json.Unmarshal([]byte(text), &d.next); err != nil {
-				return false, fmt.Errorf("catalog: read counters of database %d: %w", d.ID, err)
+				return fmt.Errorf("catalog: read counters of database %d: %w", d.ID, err)
 			}
 		}
-	}
-	return ok, rows.Err()
+		return nil
+	})
+	return ok, err
 }
 
 // loadRow adds one stored definition.

@@ -246,20 +246,7 @@ func (x *Executor) assignFrom(p *plan.DML, rt *tree.Run) error {
 	if err != nil {
 		return err
 	}
-	rows, err := x.s.Conn.Query(x.ctx, p.AssignFrom.SQL, args)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := x.host.Assign(p.Assign, rows.Row()); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	return rows.Close()
+	return x.s.Conn.Each(x.ctx, p.AssignFrom.SQL, args, func(row []types.Value) error { return x.host.Assign(p.Assign, row) })
 }
 
 // collect returns copies of the rows of a statement.
@@ -268,20 +255,7 @@ func (x *Executor) collect(st *plan.Statement, rt *tree.Run) ([][]types.Value, e
 	if err != nil {
 		return nil, err
 	}
-	rows, err := x.s.Conn.Query(x.ctx, st.SQL, args)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all [][]types.Value
-	for rows.Next() {
-		row, err := session.CopyRow(x.s.Meter(), rows.Row())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, row)
-	}
-	return all, errors.Join(rows.Err(), rows.Close())
+	return session.CopyRows(x.ctx, x.s.Conn, x.s.Meter(), st.SQL, args)
 }
 
 // updateConflict returns error 3960 in place of SQLite's error about a write to a database that

@@ -407,20 +407,17 @@ func (s *Temporaries) selectTemp(
 	ctx context.Context, t *catalog.Table, exprs []string, args []types.Value,
 ) ([][]types.Value, error) {
 	sql := "SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(t.SQLName) + " ORDER BY rowid"
-	rows, err := s.Conn.Query(ctx, sql, args)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out [][]types.Value
-	for rows.Next() {
-		row, err := CopyRow(s.meter, rows.Row())
-		if err != nil {
-			return nil, err
-		}
+	return CopyRows(ctx, s.Conn, s.meter, sql, args)
+}
+
+// CopyRows returns copies of the rows of a query, which are on the account m.
+func CopyRows(ctx context.Context, c *store.Conn, m *meter.Meter, sql string, args []types.Value) (out [][]types.Value, err error) {
+	err = c.Each(ctx, sql, args, func(row []types.Value) error {
+		row, err := CopyRow(m, row)
 		out = append(out, row)
-	}
-	return out, rows.Err()
+		return err
+	})
+	return out, err
 }
 
 const (

@@ -236,6 +236,25 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 	return r, nil
 }
 
+// Each runs one statement and calls do for each of its rows, until do fails. A row is valid until do
+// returns; the values in it stay valid.
+func (c *Conn) Each(ctx context.Context, sql string, args []types.Value, do func(row []types.Value) error) error {
+	rows, err := c.Query(ctx, sql, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows.Row()); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
 // errNoQuery reports a query that is not one statement, a defect of the generated SQL.
 var errNoQuery = errors.New("sqlite: a query must be one statement")
 

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
 
 // Temps are the temporary tables of a connection that outlive its sessions, and values about the
 // content of temporary tables.
@@ -95,19 +99,16 @@ func (t *Temps) forget() {
 // objects returns the statements that drop the session's temporary tables and empty those
 // of Ensure.
 func (t *Temps) objects(ctx context.Context) ([]string, error) {
-	rows, err := t.conn.Query(ctx, "SELECT type, name FROM temp.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	const query = "SELECT type, name FROM temp.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 	var out []string
-	for rows.Next() {
-		kind, name := rows.Row()[0].(string), rows.Row()[1].(string)
+	err := t.conn.Each(ctx, query, nil, func(row []types.Value) error {
+		kind, name := row[0].(string), row[1].(string)
 		if _, ok := t.tables[name]; ok {
 			out = append(out, "DELETE FROM temp."+Quote(name))
-			continue
+		} else {
+			out = append(out, "DROP "+kind+" temp."+Quote(name))
 		}
-		out = append(out, "DROP "+kind+" temp."+Quote(name))
-	}
-	return out, rows.Err()
+		return nil
+	})
+	return out, err
 }

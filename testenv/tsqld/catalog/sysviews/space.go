@@ -29,29 +29,23 @@ func spaceSets() []declaration {
 // dbstat reads the whole file for this.
 func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	used := map[int32]*[2]int64{}
-	rows, err := env.Conn.Query(ctx, fmt.Sprintf(
-		"SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) "+
-			"FROM dbstat(?1, 1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2",
-		env.Database.SQLName()), []types.Value{env.Database.SQLName()})
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r := rows.Row()
+	query := fmt.Sprintf("SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) "+
+		"FROM dbstat(?1, 1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2", env.Database.SQLName())
+	err := env.Conn.Each(ctx, query, []types.Value{env.Database.SQLName()}, func(r []types.Value) error {
 		name, _ := r[0].(string)
 		index, _ := r[1].(int64)
 		bytes, _ := r[2].(int64)
 		id, err := strconv.Atoi(strings.TrimPrefix(name, "t"))
 		if err != nil {
-			continue // a table of the catalog
+			return nil // a table of the catalog
 		}
 		if used[int32(id)] == nil {
 			used[int32(id)] = &[2]int64{}
 		}
 		used[int32(id)][index] += (bytes + catalog.PageSize - 1) / catalog.PageSize
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	var out []row
@@ -72,24 +66,19 @@ func indexPages(ctx context.Context, env *Env) ([]row, error) {
 		fragmentation float64
 	}
 	used := map[string]use{}
-	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), "+
-		"MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))), "+
-		"100.0 * SUM(pagetype = 'leaf' AND pageno <> before + 1) / MAX(SUM(pagetype = 'leaf'), 1) "+
-		"FROM (SELECT *, LAG(pageno, 1, pageno - 1) OVER (PARTITION BY name, pagetype ORDER BY path) AS before FROM dbstat(?1)) GROUP BY 1",
-		[]types.Value{env.Database.SQLName()})
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r := rows.Row()
+	const query = "SELECT name, SUM(pgsize), " +
+		"MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))), " +
+		"100.0 * SUM(pagetype = 'leaf' AND pageno <> before + 1) / MAX(SUM(pagetype = 'leaf'), 1) " +
+		"FROM (SELECT *, LAG(pageno, 1, pageno - 1) OVER (PARTITION BY name, pagetype ORDER BY path) AS before FROM dbstat(?1)) GROUP BY 1"
+	err := env.Conn.Each(ctx, query, []types.Value{env.Database.SQLName()}, func(r []types.Value) error {
 		name, _ := r[0].(string)
 		bytes, _ := r[1].(int64)
 		depth, _ := r[2].(int64)
 		fragmentation, _ := r[3].(float64)
 		used[name] = use{(bytes + catalog.PageSize - 1) / catalog.PageSize, depth, fragmentation}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	var out []row
