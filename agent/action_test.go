@@ -86,7 +86,7 @@ func done(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"
 // startWith starts a run with parameters.
 func (f *actionFixture) startWith(t *testing.T, job, parameters string) uuid.UUID {
 	t.Helper()
-	id, err := executions.On(f.Store).StartJobWith(t.Context(), job, uuid.Nil, parameters)
+	id, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: job, Parameters: parameters})
 	require.NoError(t, err)
 	return id
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
@@ -31,7 +30,7 @@ func TestParametersReachScripts(t *testing.T) {
 		_, err := catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: "tenants", StepID: ptr(2), BindParameters: &on, AtMostOnce: &on})
 		require.NoError(t, err)
 
-		id, err := executions.On(f.Store).StartJobWith(t.Context(), "tenants", uuid.Nil, `{"name": "it's", "n": 7, "limits": {"n": -3}}`)
+		id, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: "tenants", Parameters: `{"name": "it's", "n": 7, "limits": {"n": -3}}`})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Failed, f.ended(t, id, time.Minute)[0].Lifecycle)
 		for _, db := range []string{"db1", "db2"} {
@@ -73,14 +72,14 @@ func TestDeclaredParametersReachScripts(t *testing.T) {
 		require.NoError(t, catalog.On(f.Store).SetJobParameters(t.Context(), "tenants", `[{"name": "tenant", "required": true},
 {"name": "days", "type": "integer", "default": 7}, {"name": "mode", "choices": ["fast", "full"], "default": "full"}]`, nil))
 		for given, number := range map[string]int32{"": 50159, `{"days": 1}`: 50159, `{"tenant": "a", "days": "x"}`: 50069, `{"tenant": "a", "mode": "slow"}`: 50069, `{"tenant": "a", "other": 1}`: 50160} {
-			_, err := executions.On(f.Store).StartJobWith(t.Context(), "tenants", uuid.Nil, given)
+			_, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: "tenants", Parameters: given})
 			require.Equal(t, number, dberror.NumberOf(err), "%s: %v", given, err)
 		}
 		runs, err := executions.On(f.Store).List(t.Context(), executions.Query{JobName: "tenants"}, controldb.Page[executions.Key]{})
 		require.NoError(t, err)
 		require.Empty(t, runs)
 
-		id, err := executions.On(f.Store).StartJobWith(t.Context(), "tenants", uuid.Nil, `{"tenant": "it's", "mode": "fast"}`)
+		id, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: "tenants", Parameters: `{"tenant": "it's", "mode": "fast"}`})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Succeeded, f.ended(t, id, time.Minute)[0].Lifecycle)
 		for _, db := range []string{"db1", "db2"} {

@@ -19,7 +19,6 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/executions"
-	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/otlp"
@@ -105,13 +104,18 @@ END;`, "SELECT 1;"}, retries(5, 1))
 		require.Equal(t, []string{"4bf92f3577b34da6a3ce929d0e0e4736:00f067aa0ba902b7"}, root.Links)
 
 		// The control database computes the same IDs.
-		rows, err := measure.On(f.Store).TraceSpans(t.Context(), id)
+		rows, err := f.DB(t, f.Control).QueryContext(t.Context(),
+			"SELECT trace_id, span_id, COALESCE(parent_span_id, N'') FROM jobs.job_execution_traces WHERE job_execution_id = '"+id.String()+"';")
 		require.NoError(t, err)
+		defer rows.Close()
 		inDatabase := map[string]string{}
-		for _, row := range rows {
-			require.Equal(t, text, row.TraceID)
-			inDatabase[row.SpanID] = row.ParentID
+		for rows.Next() {
+			var trace, span, parent string
+			require.NoError(t, rows.Scan(&trace, &span, &parent))
+			require.Equal(t, text, trace)
+			inDatabase[span] = parent
 		}
+		require.NoError(t, rows.Err())
 		exported := map[string]string{}
 		for _, s := range spans {
 			if s.Name != "connect" {

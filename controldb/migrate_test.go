@@ -415,7 +415,7 @@ func TestMigrateParameters(t *testing.T) {
 		require.Equal(t, []string{`{"a": 1, "b": "x"}|NULL`}, c.rows(t, `SELECT p.text, s.parameters_fault FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.payloads AS p ON p.payload_id = s.run_payload_id WHERE s.name = N's'`))
 		require.NoError(t, catalog.On(c.Store).SetJobParameters(t.Context(), "j", "", nil))
-		id, err := executions.On(c.Store).StartJobWith(t.Context(), "j", uuid.Nil, `{"a": 1}`)
+		id, err := executions.On(c.Store).Start(t.Context(), executions.StartRequest{Job: "j", Parameters: `{"a": 1}`})
 		require.NoError(t, err)
 		c.resolve(t, term, "a")
 		require.Empty(t, c.pass(t, term).Tasks, "an agent of release 0 does not know parameters")

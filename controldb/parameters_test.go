@@ -55,7 +55,7 @@ func TestParameterRulesAgree(t *testing.T) {
 			require.NoError(t, err)
 			want, inGo := parameters.Complete(list, read)
 			id := uuid.New()
-			_, err = executions.On(c.Store).StartJobWith(t.Context(), "j", id, given)
+			_, err = executions.On(c.Store).Start(t.Context(), executions.StartRequest{Job: "j", ID: id, Parameters: given})
 			require.Equal(t, inGo == nil, err == nil, "%s\n%s\nGo: %v\nT-SQL: %v", declared, given, inGo, err)
 			if err != nil {
 				require.Contains(t, []int32{50069, 50159, 50160}, number(err), err)

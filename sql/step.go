@@ -60,16 +60,6 @@ type Statement struct {
 	Batches bool
 }
 
-// Scans reports whether the statement reads or writes every row of its table in an edition of SQL
-// Server without online operations.
-func (s Statement) Scans() bool {
-	switch s.Kind {
-	case AddFilled, AlterColumn, CheckRows, CreateIndex, ChangeRows, ManyKinds:
-		return !s.New
-	}
-	return false
-}
-
 // Step is the part of a migration that takes effect as a whole. A step of several statements is one
 // transaction, with each statement as a batch. An index of a table that exists is a step of its own
 // without a transaction, because a transaction would keep the locks of an online build; so is

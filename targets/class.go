@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"strings"
 	"syscall"
 )
 
@@ -108,17 +106,4 @@ func ClassifyNetwork(err error) Classification {
 	default:
 		return Classification{Class: ClassPermanent}
 	}
-}
-
-// String returns class, number and reason in one line.
-func (c Classification) String() string {
-	var b strings.Builder
-	b.WriteString(string(c.Class))
-	if c.Number != 0 {
-		fmt.Fprintf(&b, " (%d)", c.Number)
-	}
-	if c.Reason != "" {
-		b.WriteString(": " + c.Reason)
-	}
-	return b.String()
 }

@@ -96,13 +96,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, problem stri
 
 // signIn exchanges a static token for a session.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
-	if err := s.origins.Check(r); err != nil { // else another site could sign somebody in as itself
-		s.fail(w, r, nil, forged())
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
-	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, nil, formProblem(err))
+	if !s.parseSignIn(w, r) {
 		return
 	}
 	p, err := s.cfg.Sessions.SignIn(strings.TrimSpace(r.PostForm.Get("token")))
@@ -113,6 +107,20 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	s.begin(w, r, p, r.PostForm.Get("to"))
 }
 
+// parseSignIn reads the form to sign in. It answers the request and returns false if that fails.
+func (s *Server) parseSignIn(w http.ResponseWriter, r *http.Request) bool {
+	if err := s.origins.Check(r); err != nil { // else another site could sign somebody in as itself
+		s.fail(w, r, nil, forged())
+		return false
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, nil, formProblem(err))
+		return false
+	}
+	return true
+}
+
 // ticketParameter is the query parameter of the form to sign in with a Kerberos ticket. Only this
 // form asks for a ticket, because some browsers ask people for a password if they have none.
 const ticketParameter = "ticket"
@@ -120,13 +128,7 @@ const ticketParameter = "ticket"
 // signInByTicket begins the session of a person whose browser sends a Kerberos ticket. The first
 // request has none: the answer asks for one, and the browser sends the form again.
 func (s *Server) signInByTicket(w http.ResponseWriter, r *http.Request) {
-	if err := s.origins.Check(r); err != nil {
-		s.fail(w, r, nil, forged())
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
-	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, nil, formProblem(err))
+	if !s.parseSignIn(w, r) {
 		return
 	}
 	p, proof, err := s.cfg.Sessions.SignInByTicket(r)

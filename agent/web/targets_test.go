@@ -29,7 +29,7 @@ func targetPath(f *front.Front, run uuid.UUID, database string) string {
 // begin starts a run and waits for its end.
 func begin(t *testing.T, f *front.Front, name, parameters string) uuid.UUID {
 	t.Helper()
-	run, err := executions.On(f.Store).StartJobWith(t.Context(), name, uuid.Nil, parameters)
+	run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: name, Parameters: parameters})
 	require.NoError(t, err)
 	await(t, f, run)
 	return run

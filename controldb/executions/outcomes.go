@@ -130,30 +130,29 @@ func (s Store) TargetOutcomes(ctx context.Context, f TargetFilter) (TargetOutcom
 
 // RunOnTarget is a step of a run on a database.
 type RunOnTarget struct {
-	Run          uuid.UUID         `db:"job_execution_id"`
-	JobName      string            `db:"job_name"`
-	JobID        uuid.UUID         `db:"job_id"`
-	JobVersion   int               `db:"job_version"`
-	StepID       int               `db:"step_id"`
-	StepName     string            `db:"step_name"`
-	Server       string            `db:"server_name"`
-	Database     string            `db:"database_name"` // empty for an endpoint
-	Lifecycle    jobs.Lifecycle    `db:"lifecycle"`     // may also be WaitingForCallback
-	Active       bool              `db:"is_active"`
-	Attempts     int               `db:"attempts"`
-	StartTime    time.Time         `db:"start_time"`
-	EndTime      time.Time         `db:"end_time"`
-	Error        int               `db:"error_number"`
-	Message      string            `db:"message"` // the first 300 characters
-	RunLifecycle jobs.Lifecycle    `db:"run_lifecycle"`
-	CreateTime   time.Time         `db:"create_time"` // of the run
-	StartedBy    string            `db:"started_by"`  // empty: a schedule or a trigger
-	Schedule     *string           `db:"schedule_name"`
-	Due          time.Time         `db:"due_time"`
-	JobTrigger   *string           `db:"trigger_name"` // as in [Run]
-	Rerun        bool              `db:"is_rerun"`
-	DurationMS   *int64            `db:"duration_ms"` // as in [RunTarget]
-	Mode         controldb.RunMode `db:"mode"`
+	Run        uuid.UUID         `db:"job_execution_id"`
+	JobName    string            `db:"job_name"`
+	JobID      uuid.UUID         `db:"job_id"`
+	JobVersion int               `db:"job_version"`
+	StepID     int               `db:"step_id"`
+	StepName   string            `db:"step_name"`
+	Server     string            `db:"server_name"`
+	Database   string            `db:"database_name"` // empty for an endpoint
+	Lifecycle  jobs.Lifecycle    `db:"lifecycle"`     // may also be WaitingForCallback
+	Active     bool              `db:"is_active"`
+	Attempts   int               `db:"attempts"`
+	StartTime  time.Time         `db:"start_time"`
+	EndTime    time.Time         `db:"end_time"`
+	Error      int               `db:"error_number"`
+	Message    string            `db:"message"`     // the first 300 characters
+	CreateTime time.Time         `db:"create_time"` // of the run
+	StartedBy  string            `db:"started_by"`  // empty: a schedule or a trigger
+	Schedule   *string           `db:"schedule_name"`
+	Due        time.Time         `db:"due_time"`
+	JobTrigger *string           `db:"trigger_name"` // as in [Run]
+	Rerun      bool              `db:"is_rerun"`
+	DurationMS *int64            `db:"duration_ms"` // as in [RunTarget]
+	Mode       controldb.RunMode `db:"mode"`
 }
 
 // OnTarget lists the steps of the newest runs that had a database in a list of targets: of one

@@ -289,18 +289,6 @@ type WatchedTarget struct {
 	Message string `db:"message"`
 	// DurationMS is how long the target took by its agent's clock; nil while it goes on.
 	DurationMS *int64 `db:"duration_ms"`
-	Hold
-}
-
-// Hold tells why an active target does not start. The zero value means that nothing holds it.
-type Hold struct {
-	// WaitingFor is Pause (the database is paused) or Window (a window of it is not open).
-	WaitingFor string `db:"waiting_for"`
-	// WaitingUntil is when that ends by itself, or the window opens; zero means that it is not
-	// known, or that it does not.
-	WaitingUntil time.Time `db:"waiting_until"`
-	// WaitingReason is the reason in words.
-	WaitingReason string `db:"waiting_reason"`
 }
 
 // TargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number

@@ -17,14 +17,7 @@ import (
 // run's id; if a run of this job has that id already, nothing new starts (decision 21). A caller
 // that lost the answer can therefore repeat the call.
 func (s Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
-	return s.StartJobWith(ctx, name, id, "")
-}
-
-// StartJobWith is StartJob with parameters: a JSON object of at most 102,400 UTF-16 code units, to
-// which the run's steps refer as $(param.NAME). Empty means none. A call that is repeated with the
-// same id must have the same parameters.
-func (s Store) StartJobWith(ctx context.Context, name string, id uuid.UUID, parameters string) (uuid.UUID, error) {
-	return s.Start(ctx, StartRequest{Job: name, ID: id, Parameters: parameters})
+	return s.Start(ctx, StartRequest{Job: name, ID: id})
 }
 
 // StartRequest is the argument of Start.
@@ -32,7 +25,9 @@ type StartRequest struct {
 	Job string
 	// ID becomes the id of the run, as in StartJob. If it is nil, an id is made.
 	ID uuid.UUID
-	// Parameters are those of StartJobWith.
+	// Parameters are a JSON object of at most 102,400 UTF-16 code units, to which the run's steps
+	// refer as $(param.NAME). Empty means none. A call that is repeated with the same id must have
+	// the same ones.
 	Parameters string
 	// OnlyTargets are the databases to which the run is limited: at most [MaxOnlyTargets]. None
 	// means all databases of the target groups. Those that no run has had need names.

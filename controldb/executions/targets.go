@@ -82,7 +82,6 @@ type RunTarget struct {
 	// DurationMS is how long the target took by its agent's clock; see Duration. Nil while it goes
 	// on.
 	DurationMS *int64 `db:"duration_ms"`
-	Hold
 }
 
 // Place names the target: server/database, or the server of an endpoint alone.
@@ -110,7 +109,7 @@ func (t RunTarget) Duration(now time.Time) time.Duration {
 const runTargetColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.target_id, v.target_type,
     v.target_server_name, v.target_database_name, v.elastic_pool_name, v.is_active, v.lifecycle, v.create_time, v.start_time, v.end_time,
     v.attempts, v.attempt_start_time, v.next_attempt_time, v.deadline_time, v.last_message, v.error_number, v.error_line,
-    v.outcome_unknown, v.internal_execution_id, v.duration_ms, v.waiting_for, v.waiting_until, v.waiting_reason`
+    v.outcome_unknown, v.internal_execution_id, v.duration_ms`
 
 // RunTargetFilter chooses targets of a run. The zero value means all.
 type RunTargetFilter struct {
@@ -201,8 +200,7 @@ type Attempt struct {
 	ElapsedMS *int64 `db:"elapsed_ms"`
 	SessionID int    `db:"session_id"`
 	// Unreached is true when there was no connection, so that nothing was sent.
-	Unreached bool      `db:"unreached"`
-	SendBegan time.Time `db:"send_began_time"`
+	Unreached bool `db:"unreached"`
 	// AgentID is nil and Host empty when the agent's record is gone.
 	AgentID  uuid.UUID `db:"agent_id"`
 	Host     string    `db:"host_name"`
@@ -212,7 +210,7 @@ type Attempt struct {
 
 const attemptColumns = `v.step_id, v.target_id, v.attempt_id, v.attempt, v.start_time, v.end_time, v.outcome, v.message, v.error_number,
     v.error_severity, v.error_state, v.error_line, v.error_procedure, v.rows_affected, v.elapsed_ms, v.session_id, v.unreached,
-    v.send_began_time, v.agent_id, v.host_name, v.term_id, v.is_term_over`
+    v.agent_id, v.host_name, v.term_id, v.is_term_over`
 
 // Attempts lists the attempts of a step on a target, the latest first, before the attempt
 // before, which is 0 for the latest.
@@ -292,10 +290,9 @@ WHERE v.job_execution_id = @p1
 
 // TargetResult is the result of a step on a target in one of several runs.
 type TargetResult struct {
-	Run        uuid.UUID      `db:"job_execution_id"`
-	CreateTime time.Time      `db:"create_time"`
-	JobVersion int            `db:"job_version"`
-	RunState   jobs.Lifecycle `db:"run_lifecycle"`
+	Run        uuid.UUID `db:"job_execution_id"`
+	CreateTime time.Time `db:"create_time"`
+	JobVersion int       `db:"job_version"`
 	// Lifecycle is empty if the run did not have the target at this step.
 	Lifecycle      jobs.Lifecycle `db:"lifecycle"`
 	StepID         int            `db:"step_id"`
@@ -314,9 +311,9 @@ type TargetResult struct {
 // of UQ_target_executions_target_id.
 func (s Store) TargetHistory(ctx context.Context, t RunTarget, created time.Time, top int) ([]TargetResult, error) {
 	return call.SelectAll[TargetResult](ctx, s.conn, "list the results of a target", `SELECT r.job_execution_id, r.create_time, r.job_version,
-    r.lifecycle AS run_lifecycle, COALESCE(v.lifecycle, N'') AS lifecycle, v.step_id, v.start_time, v.end_time, v.attempts, v.error_number, v.outcome_unknown, v.last_message
+    COALESCE(v.lifecycle, N'') AS lifecycle, v.step_id, v.start_time, v.end_time, v.attempts, v.error_number, v.outcome_unknown, v.last_message
 FROM (
-    SELECT TOP (@p1) e.job_execution_id, e.create_time, e.job_version, e.lifecycle
+    SELECT TOP (@p1) e.job_execution_id, e.create_time, e.job_version
     FROM jobs.job_executions AS e
     WHERE e.job_id = @p2
         AND e.step_id IS NULL

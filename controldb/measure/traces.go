@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/internal/call"
@@ -141,23 +140,4 @@ func (s Store) RunSpans(ctx context.Context, runs []int64, after TracedTarget, l
 	}
 	err = s.conn.Query(ctx, "read spans", c, call.Into(&res.Runs), call.Into(&res.Steps), call.Into(&res.Targets))
 	return res, err
-}
-
-// TraceSpan is a row of the view jobs.job_execution_traces.
-type TraceSpan struct {
-	Kind     string    `db:"span_kind"` // Run, Step, Resolution, Target or Attempt
-	StepID   int       `db:"step_id"`
-	TargetID uuid.UUID `db:"target_id"`
-	Attempt  int       `db:"attempt"`
-	TraceID  string    `db:"trace_id"`
-	SpanID   string    `db:"span_id"`
-	ParentID string    `db:"parent_span_id"`
-}
-
-// TraceSpans lists the spans of a run, whether traces are exported or not.
-func (s Store) TraceSpans(ctx context.Context, run uuid.UUID) ([]TraceSpan, error) {
-	return call.SelectAll[TraceSpan](ctx, s.conn, "list spans", `SELECT span_kind, step_id, target_id, attempt, trace_id, span_id, parent_span_id
-FROM jobs.job_execution_traces
-WHERE job_execution_id = @p1
-ORDER BY step_id, target_id, attempt, span_kind;`, mssqldb.UniqueIdentifier(run))
 }

@@ -27,9 +27,6 @@ func Provider() Scope { return Scope{provider: true} }
 // Subscriber returns the scope of one tenant.
 func Subscriber(tenant string) Scope { return Scope{tenant: tenant} }
 
-// IsProvider reports whether the scope is that of the provider.
-func (s Scope) IsProvider() bool { return s.provider }
-
 // in adds the tenant to a call of a procedure of jobs_rest, whose first parameter it is.
 func (s Scope) in(c *call.Call) *call.Call {
 	if s.provider {
@@ -256,16 +253,12 @@ type Schedule struct {
 // FoundSchedule is a schedule with its job, as a search finds it.
 type FoundSchedule struct {
 	Schedule
-	JobName     string    `db:"job_name"`
-	Tenant      string    `db:"tenant_id"`
-	SubDomain   string    `db:"subdomain"`
-	Action      string    `db:"action"`
-	Method      string    `db:"http_method"`
-	JobActive   bool      `db:"job_active"`
-	JobStart    time.Time `db:"job_start_at"`
-	JobEnd      time.Time `db:"job_end_at"`
-	JobUser     string    `db:"user_name"`
-	Description string    `db:"job_description"` // of the job; that of the schedule is SAPSchedule.Description
+	JobName     string `db:"job_name"`
+	Tenant      string `db:"tenant_id"`
+	SubDomain   string `db:"subdomain"`
+	Action      string `db:"action"`
+	Method      string `db:"http_method"`
+	Description string `db:"job_description"` // of the job; that of the schedule is SAPSchedule.Description
 }
 
 // Condition is one condition of a filter (S-24).

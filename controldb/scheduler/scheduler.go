@@ -267,22 +267,21 @@ FROM jobs.scheduler_runs AS v`+w.Text()+"\nORDER BY v.create_time DESC, v.job_ex
 
 // Attempt is a row of the view jobs.scheduler_history.
 type Attempt struct {
-	RunID          uuid.UUID `db:"job_execution_id"`
-	RunCreatedTime time.Time `db:"run_created_time"`
-	ID             int64     `db:"attempt_id"`
-	Action         string    `db:"action_name"`
-	Status         string    `db:"status"`
-	StartTime      time.Time `db:"start_time"`
-	EndTime        time.Time `db:"end_time"`
-	ExpectedTime   time.Time `db:"expected_time"`
-	RetryCount     int       `db:"retry_count"`
-	Message        string    `db:"message"`
+	RunID        uuid.UUID `db:"job_execution_id"`
+	ID           int64     `db:"attempt_id"`
+	Action       string    `db:"action_name"`
+	Status       string    `db:"status"`
+	StartTime    time.Time `db:"start_time"`
+	EndTime      time.Time `db:"end_time"`
+	ExpectedTime time.Time `db:"expected_time"`
+	RetryCount   int       `db:"retry_count"`
+	Message      string    `db:"message"`
 }
 
 // History lists the attempts of the runs of a job of a job collection that were created
 // from one time to another, newest first. A status that is not empty restricts the list.
 func (s Store) History(ctx context.Context, job uuid.UUID, from, to time.Time, status string) ([]Attempt, error) {
-	return call.SelectAll[Attempt](ctx, s.conn, "list history of a job of a collection", `SELECT job_execution_id, run_created_time,
+	return call.SelectAll[Attempt](ctx, s.conn, "list history of a job of a collection", `SELECT job_execution_id,
     attempt_id, action_name, status, start_time, end_time, expected_time, retry_count, message
 FROM jobs.scheduler_history
 WHERE job_id = @p1

@@ -76,9 +76,6 @@ const (
 // Intervals returns every interval.
 func Intervals() []Interval { return elastic.Intervals() }
 
-// ParseInterval parses the name of an interval in any case (decision 29). The error is a *Error.
-func ParseInterval(s string) (Interval, error) { return elastic.ParseInterval(s) }
-
 // Elastic is an interval schedule. It is due at Start + k × Count × Interval for k = 0, 1, 2,
 // …, until End. With the interval Once it is due only at Start. All times are in UTC. Count is 1
 // or more. If the start of the definition is in the year 1, Start is the time of activation

@@ -22,7 +22,7 @@ const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quot
 const maxFound = 1000
 
 // NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL, at
-// most 1,000 of them. At such a place, a text or JSON fails the attempt ([ExpandRun]). The error is
+// most 1,000 of them. At such a place, a text or JSON fails the attempt ([expandRun]). The error is
 // a *ScriptError or a *VariableError.
 func NestedParameters(script string) ([]NestedParameter, error) {
 	batches, err := SplitBatches(script)

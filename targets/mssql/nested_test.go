@@ -24,7 +24,7 @@ func TestNestedParameters(t *testing.T) {
 		"SET @s = N'DROP TABLE [$(param.x)]';\nEXEC(@s)":                             1,
 		"SET @s = N'a' +\nN'DROP $(payload.o)'; EXEC sp_executesql @s, N'@a INT', 1": 2,
 	} {
-		_, err := ExpandRun(script, nil, p)
+		_, err := expandOne(script, nil, p)
 		var variable *VariableError
 		require.ErrorAs(t, err, &variable, script)
 		require.Equal(t, line, variable.Line, script)
@@ -34,7 +34,7 @@ func TestNestedParameters(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []NestedParameter{{variable.Name, line + 2}}, found, script)
 		number := strings.NewReplacer("param.x", "param.n", "payload.o", "param.n").Replace(script)
-		_, err = ExpandRun(number, nil, p)
+		_, err = expandOne(number, nil, p)
 		require.NoError(t, err, number)
 	}
 	for _, script := range []string{
@@ -43,16 +43,16 @@ func TestNestedParameters(t *testing.T) {
 		"EXEC sp_executesql N'SELECT @a', N'@a NVARCHAR(9)', @a = N'$(param.x)'",
 		"DECLARE @t sysname = N'$(param.x)'; SET @s = N'DROP TABLE ' + QUOTENAME(@t); EXEC(@s)",
 	} {
-		_, err := ExpandRun(script, nil, p)
+		_, err := expandOne(script, nil, p)
 		require.NoError(t, err, script)
 		found, err := NestedParameters(script)
 		require.NoError(t, err)
 		require.Empty(t, found, script)
 	}
 	vars := Variables{"job_name": StringValue("it's"), "step_name": StringValue("plain")}
-	_, err := ExpandRun("EXEC(N'PRINT ''$(job_name)''')", vars, nil)
+	_, err := expandOne("EXEC(N'PRINT ''$(job_name)''')", vars, nil)
 	require.ErrorContains(t, err, "script variable $(job_name) in line 1: its value has quotes")
-	_, err = ExpandRun("EXEC(N'PRINT ''$(step_name)''')", vars, nil)
+	_, err = expandOne("EXEC(N'PRINT ''$(step_name)''')", vars, nil)
 	require.NoError(t, err)
 }
 
@@ -64,13 +64,13 @@ func TestLoneCarriageReturn(t *testing.T) {
 		"-- it's\rSELECT N'$(param.x)'", "-- c\rSELECT $(param.n)\nSELECT 1", "-- c\r /*\nSELECT N'$(param.x)' -- */",
 		"-- '\r\r\nSELECT N'$(param.x)'",
 	} {
-		_, err := ExpandRun(script, nil, p)
+		_, err := expandOne(script, nil, p)
 		require.ErrorContains(t, err, "carriage return without a line feed", script)
 	}
 	for _, script := range []string{
 		"-- it's\r\nSELECT N'$(param.x)'", "-- c\rSELECT 1", "SELECT 1\rPRINT N'$(param.x)'", "-- $(param.x)\r",
 	} {
-		_, err := ExpandRun(script, nil, p)
+		_, err := expandOne(script, nil, p)
 		require.NoError(t, err, script)
 	}
 }

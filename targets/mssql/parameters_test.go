@@ -24,6 +24,12 @@ func parse(t testing.TB, text string) *parameters.Parameters {
 const someParameters = `{"tenant": "it's a \"t\" [x]", "n": -5, "f": 1.50e2, "yes": true, "no": false, "none": null,
 	"o": {"a": [1, "b'"], "x-y": 7}, "Größe": "g"}`
 
+// expandOne expands one batch alone.
+func expandOne(text string, vars Variables, p *parameters.Parameters) (string, error) {
+	room := maxGrowth
+	return expandRun(text, vars, p, &room)
+}
+
 func TestExpandRun(t *testing.T) {
 	t.Parallel()
 	p := parse(t, someParameters)
@@ -46,11 +52,11 @@ func TestExpandRun(t *testing.T) {
 		"t_$(param.yes)":                                         "t_1",
 		"N'$(payload)'":                                          "N'" + strings.ReplaceAll(whole(p), "'", "''") + "'",
 	} {
-		got, err := ExpandRun(in, vars, p)
+		got, err := expandOne(in, vars, p)
 		require.NoError(t, err, in)
 		require.Equal(t, want, got, in)
 	}
-	got, err := ExpandRun("N'$(payload)' $(job_version)", vars, nil)
+	got, err := expandOne("N'$(payload)' $(job_version)", vars, nil)
 	require.NoError(t, err)
 	require.Equal(t, "N'{}' 3", got)
 }
@@ -77,13 +83,13 @@ func TestExpandRunErrors(t *testing.T) {
 		"N'$(secret.api)'":       "script variable $(secret.api) in line 1: a secret cannot stand in a T-SQL script",
 		"[$(Secret.api)]":        "a secret cannot stand",
 	} {
-		_, err := ExpandRun(in, nil, p)
+		_, err := expandOne(in, nil, p)
 		require.ErrorContains(t, err, want, in)
 		var variable *VariableError
 		require.ErrorAs(t, err, &variable, in)
 		require.NotContains(t, err.Error(), "it's a", "the value")
 	}
-	_, err := ExpandRun("N'$(param.tenant)'", nil, nil)
+	_, err := expandOne("N'$(param.tenant)'", nil, nil)
 	require.ErrorContains(t, err, "the run has no parameters")
 }
 
@@ -107,11 +113,11 @@ func FuzzExpandRun(f *testing.F) {
 			return
 		}
 		text := before + "$(param.v)" + after
-		plain, err := ExpandRun(text, nil, parse(t, `{"v": 1}`))
+		plain, err := expandOne(text, nil, parse(t, `{"v": 1}`))
 		if err != nil {
 			return // such as "$(" cut into two regions
 		}
-		got, err := ExpandRun(text, nil, p)
+		got, err := expandOne(text, nil, p)
 		if err != nil {
 			v, _ := p.Lookup("param.v")
 			if v.Kind != parameters.String && v.Kind != parameters.JSON {

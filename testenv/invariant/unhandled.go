@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -108,8 +109,10 @@ ORDER BY s.schedule_id, h.due_at;`)
 		if err := rows.Scan(&s.id, &s.job, &kind, &count, &s.rule.Start, &s.rule.End, &s.from, &h.due, &h.count); err != nil {
 			return nil, err
 		}
-		if s.rule.Interval, err = schedule.ParseInterval(kind); err != nil {
-			return nil, fmt.Errorf("schedule %d: %w", s.id, err)
+		for _, i := range schedule.Intervals() {
+			if strings.EqualFold(kind, string(i)) {
+				s.rule.Interval = i
+			}
 		}
 		s.rule.Count = int(count.Int64)
 		if n := len(list); n == 0 || list[n-1].id != s.id {

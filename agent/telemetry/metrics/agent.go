@@ -255,17 +255,8 @@ const none = "none"
 
 // statusClass returns the class of a status, as in 2xx.
 func statusClass(status int) string {
-	switch status / 100 {
-	case 1:
-		return "1xx"
-	case 2:
-		return "2xx"
-	case 3:
-		return "3xx"
-	case 4:
-		return "4xx"
-	case 5:
-		return "5xx"
+	if class := status / 100; class >= 1 && class <= 5 {
+		return [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"}[class-1]
 	}
 	return none
 }

@@ -76,26 +76,45 @@ func confirmPauseDatabase(ctx context.Context, r *page.Request) (*page.Confirmat
 	if state != "" {
 		state += " The pause gets the new reason and end."
 	}
-	cli := []string{"target", "pause", p.Server, p.Database}
-	tsql := []page.Arg{{Name: "server_name", Value: p.Server}, {Name: "database_name", Value: p.Database}, {Name: "target_id", Value: p.Target}}
-	if text := value(r, "reason"); text != "" {
-		cli, tsql = append(cli, "--reason", text), append(tsql, page.Arg{Name: "reason", Value: text})
-	}
-	if until, err := pauseEnd(r); err == nil && !until.IsZero() {
-		cli, tsql = append(cli, "--until", until.Format(time.RFC3339)), append(tsql, page.Arg{Name: "end_time", Value: until})
-	}
 	return &page.Confirmation{
 		Title: button, Nav: "databases", Button: button, Back: pagePath(ctx, r, p),
 		Effects: sentences(
 			fmt.Sprintf("Pauses %s on %s: no attempt of any job starts on it.", quoted(p.Database), p.Server),
 			"Attempts that run go on. A target that waits does so within the time limit of its step, and is then skipped.", state,
 		),
-		Fields: []page.Field{
-			{Name: "reason", Label: "Reason", Help: "For whoever asks what a run waits for.", MaxLength: maxReason, Value: p.Reason},
-			{Name: "until", Label: "Until", Kind: "datetime", Help: "YYYY-MM-DD HH:MM in UTC, or RFC 3339. Empty: until somebody resumes it."},
-		},
-		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_pause_target", tsql...)),
+		Fields:      pauseFields(p.Reason),
+		Equivalents: pauseEquivalents(r, p.Server, p.Database, page.Arg{Name: "target_id", Value: p.Target}),
 	}, nil
+}
+
+// pauseFields are the fields of a pause beside the database.
+func pauseFields(reason string) []page.Field {
+	return []page.Field{
+		{Name: "reason", Label: "Reason", Help: "For whoever asks what a run waits for.", MaxLength: maxReason, Value: reason},
+		{Name: "until", Label: "Until", Kind: "datetime", Help: "YYYY-MM-DD HH:MM in UTC, or RFC 3339. Empty: until somebody resumes it."},
+	}
+}
+
+// pauseEquivalents are the commands that pause a database as it was typed.
+func pauseEquivalents(r *page.Request, server, database string, more ...page.Arg) []page.Equivalent {
+	cli := []string{"target", "pause", server, database}
+	tsql := append([]page.Arg{{Name: "server_name", Value: server}, {Name: "database_name", Value: database}}, more...)
+	if text := value(r, "reason"); text != "" {
+		cli, tsql = append(cli, "--reason", text), append(tsql, page.Arg{Name: "reason", Value: text})
+	}
+	if until, err := pauseEnd(r); err == nil && !until.IsZero() {
+		cli, tsql = append(cli, "--until", until.Format(time.RFC3339)), append(tsql, page.Arg{Name: "end_time", Value: until})
+	}
+	return commands(page.CLI(cli...), page.TSQL("jobs.sp_pause_target", tsql...))
+}
+
+// setPause pauses a database with the reason and the end that were typed.
+func setPause(ctx context.Context, r *page.Request, p holds.Pause) (err error) {
+	p.Reason = value(r, "reason")
+	if p.Until, err = pauseEnd(r); err != nil {
+		return err
+	}
+	return refuse(refuse(holds.On(r.Store).SetPause(ctx, p), "until", 50460), "reason", 50097)
 }
 
 // pauseEnd returns the end of a pause that was typed; zero if none was.
@@ -116,12 +135,8 @@ func pauseDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Reason = value(r, "reason")
-	if p.Until, err = pauseEnd(r); err != nil {
+	if err := setPause(ctx, r, p); err != nil {
 		return nil, err
-	}
-	if err := holds.On(r.Store).SetPause(ctx, p); err != nil {
-		return nil, refuse(refuse(err, "until", 50460), "reason", 50097)
 	}
 	return &page.Done{Location: pagePath(ctx, r, p), Notice: "The database is paused."}, nil
 }

@@ -3,7 +3,6 @@ package actions
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb/holds"
@@ -18,27 +17,19 @@ const maxServer, maxDatabase = 256, 128
 func confirmPauseNamed(_ context.Context, r *page.Request) (*page.Confirmation, error) {
 	const button = "Pause the database"
 	server, name := value(r, "server"), value(r, "database")
-	cli, tsql := []string{"target", "pause", server, name}, []page.Arg{{Name: "server_name", Value: server}, {Name: "database_name", Value: name}}
+	shownServer, shownName := server, name
 	if server == "" || name == "" {
-		cli, tsql = []string{"target", "pause", "SERVER", "DATABASE"}, []page.Arg{{Name: "server_name", Value: "SERVER"}, {Name: "database_name", Value: "DATABASE"}}
-	}
-	if text := value(r, "reason"); text != "" {
-		cli, tsql = append(cli, "--reason", text), append(tsql, page.Arg{Name: "reason", Value: text})
-	}
-	if until, err := pauseEnd(r); err == nil && !until.IsZero() {
-		cli, tsql = append(cli, "--until", until.Format(time.RFC3339)), append(tsql, page.Arg{Name: "end_time", Value: until})
+		shownServer, shownName = "SERVER", "DATABASE"
 	}
 	return &page.Confirmation{
 		Title: "Pause a database", Nav: "databases", Button: button, Back: r.Path("windows"),
 		Effects: sentences("Pauses a database: no attempt of any job starts on it.",
 			"Attempts that run go on. A target that waits does so within the time limit of its step, and is then skipped."),
-		Fields: []page.Field{
+		Fields: append([]page.Field{
 			{Name: "server", Label: "Server", Required: true, MaxLength: maxServer, Value: server},
 			{Name: "database", Label: "Database", Required: true, MaxLength: maxDatabase, Value: name},
-			{Name: "reason", Label: "Reason", Help: "For whoever asks what a run waits for.", MaxLength: maxReason},
-			{Name: "until", Label: "Until", Kind: "datetime", Help: "YYYY-MM-DD HH:MM in UTC, or RFC 3339. Empty: until somebody resumes it."},
-		},
-		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_pause_target", tsql...)),
+		}, pauseFields("")...),
+		Equivalents: pauseEquivalents(r, shownServer, shownName),
 	}, nil
 }
 
@@ -51,13 +42,8 @@ func pauseNamed(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if name == "" {
 		return nil, &page.InputError{Field: "database", Problem: "Want the name of a database."}
 	}
-	p := holds.Pause{Target: targets.TargetID(server, name), Server: server, Database: name, Reason: value(r, "reason")}
-	var err error
-	if p.Until, err = pauseEnd(r); err != nil {
+	if err := setPause(ctx, r, holds.Pause{Target: targets.TargetID(server, name), Server: server, Database: name}); err != nil {
 		return nil, err
-	}
-	if err := holds.On(r.Store).SetPause(ctx, p); err != nil {
-		return nil, refuse(refuse(err, "until", 50460), "reason", 50097)
 	}
 	return &page.Done{Location: r.Path("windows") + "#pauses", Notice: "The database is paused."}, nil
 }

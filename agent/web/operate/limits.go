@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"net/url"
+	"strings"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
@@ -96,31 +97,15 @@ func (l limitData) Full() bool {
 
 // What says in words what the limit counts.
 func (l limitData) What() string {
-	if l.Name != "*" {
-		switch l.Scope {
-		case model.LimitJob:
-			return "Job"
-		case model.LimitServer:
-			return "Server"
-		case model.LimitElasticPool:
-			return "Elastic pool"
-		case model.LimitCredential:
-			return "Credential"
-		case model.LimitAgent:
-		}
-		return l.Scope
+	name := l.Scope
+	if l.Scope == model.LimitElasticPool {
+		name = "Elastic pool"
 	}
-	switch l.Scope {
-	case model.LimitJob:
-		return "Each job without a limit of its own"
-	case model.LimitServer:
-		return "Each server without a limit of its own"
-	case model.LimitElasticPool:
-		return "Each elastic pool without a limit of its own"
-	case model.LimitCredential:
-		return "Each credential without a limit of its own"
-	case model.LimitAgent:
+	switch {
+	case l.Scope == model.LimitAgent && l.Name == "*":
 		return "All targets of this control database (capacity of the job agent)"
+	case l.Name == "*":
+		return "Each " + strings.ToLower(name) + " without a limit of its own"
 	}
-	return l.Scope
+	return name
 }
