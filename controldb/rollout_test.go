@@ -643,7 +643,8 @@ func TestFilterOfAWaveIsUnknown(t *testing.T) {
 }
 
 // TestGateLetsCallbacksFinish: after a failure, a plan that lets running targets finish waits for
-// the reports about them. A deletion of the job does not.
+// the reports about them. What fails meanwhile has failed, so an undo finds it. A deletion of the
+// job waits for nothing.
 func TestGateLetsCallbacksFinish(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g'`)
@@ -652,13 +653,13 @@ func TestGateLetsCallbacksFinish(t *testing.T) {
 		term := c.actionTerm(t)
 		run := c.start(t, "j")
 		var tasks []controldb.Task
-		for len(tasks) < 3 {
+		for len(tasks) < 4 {
 			for _, task := range c.pass(t, term).Tasks {
 				if task.Kind == controldb.TaskRun {
 					tasks = append(tasks, task)
 					continue
 				}
-				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, numbered(3))))
+				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, numbered(4))))
 			}
 		}
 		first, second := callbacks.HashToken("first"), callbacks.HashToken("second")
@@ -673,11 +674,12 @@ func TestGateLetsCallbacksFinish(t *testing.T) {
 			return c.rows(t, `SELECT t.lifecycle FROM jobs_internal.target_executions AS t
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id WHERE e.rollout_of IS NOT NULL ORDER BY t.target_execution_id`)
 		}
-		require.Equal(t, []string{"WaitingForCallback", "WaitingForCallback", "Failed"}, states())
+		require.Equal(t, []string{"WaitingForCallback", "WaitingForCallback", "Failed", "InProgress"}, states())
+		c.complete(t, term, targets.Failed, "no", tasks[3])
 		require.NoError(t, callbacks.On(c.Store).Report(t.Context(), first, callbacks.Report{Success: true}))
-		require.Equal(t, []string{"Succeeded", "WaitingForCallback", "Failed"}, states())
+		require.Equal(t, []string{"Succeeded", "WaitingForCallback", "Failed", "Failed"}, states())
 		c.exec(t, `EXECUTE jobs.sp_delete_job N'j', @force = 1`)
-		require.Equal(t, []string{"Succeeded", "Canceled", "Failed"}, states())
+		require.Equal(t, []string{"Succeeded", "Canceled", "Failed", "Failed"}, states())
 		require.NotEqual(t, "WaitingForChildJobExecutions", c.lifecycle(t, run))
 	})
 }

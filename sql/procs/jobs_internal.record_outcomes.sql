@@ -404,6 +404,8 @@ BEGIN
             END AS place,
             CASE
                 WHEN a.outcome IN (N'TimedOut', N'Canceled') THEN a.outcome
+                WHEN e.stop_requested_at IS NOT NULL AND e.drains = 1 AND a.kind = N'Run' AND a.outcome IN (N'Failed', N'Unknown')
+                    THEN N'Failed' -- what runs goes on to its end, and this is its end
                 WHEN e.stop_requested_at IS NOT NULL THEN N'Canceled'
                 WHEN a.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
                 WHEN a.outcome = N'Returned' THEN N'WaitingForRetry'
