@@ -236,8 +236,8 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 	return r, nil
 }
 
-// Each runs one statement and calls do for each of its rows, until do fails. A row is valid until do
-// returns; the values in it stay valid.
+// Each runs one statement and calls do for each of its rows, until do fails. A row is valid until
+// do returns; the values in it stay valid.
 func (c *Conn) Each(ctx context.Context, sql string, args []types.Value, do func(row []types.Value) error) error {
 	rows, err := c.Query(ctx, sql, args)
 	if err != nil {

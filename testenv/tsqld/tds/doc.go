@@ -11,5 +11,6 @@
 // wire: varchar to code page 1252, nvarchar to UTF-16LE, ticks to days and fractions.
 //
 // Every reader accepts arbitrary bytes: it returns a value or a [*FormatError], and never allocates
-// more than the input justifies. Package testenv/tdsclient writes the messages of clients for tests.
+// more than the input justifies. Package testenv/tdsclient writes the messages of clients for
+// tests.
 package tds

@@ -31,8 +31,9 @@
 // One set of [Options] applies to a whole text. A SET QUOTED_IDENTIFIER in the text applies to the
 // texts that follow it. SQL Server, in contrast, switches in the middle of a batch.
 //
-// Syntax that the embedded server does not support is handled in three ways. Some constructs are
-// parsed in full, and the interpreter refuses to execute them. Some statements become a
-// [syntax.UnsupportedStmt], which the interpreter refuses as well. Other constructs are refused by
-// Parse as not supported ([tokens.Cursor.Reject]).
+// Syntax that the embedded server does not support is handled in two ways. A statement becomes a
+// [syntax.UnsupportedStmt] if it has a construct that the parser reads in full
+// ([tokens.Cursor.Unsupported]): the interpreter refuses it when it runs. Other constructs are
+// refused by Parse ([tokens.Cursor.Reject]). What depends on an option, a name or the catalog is
+// refused by the package that executes the statement.
 package parser
