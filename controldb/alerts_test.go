@@ -25,8 +25,8 @@ func TestAlertRulesAndChannels(t *testing.T) {
 		runs, share := 3, 12.5
 		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
 		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "away", "Http", `{"url": "https://example.com/y"}`, false))
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "silence", alerting.AlertNoAgent, alerting.Change{Channels: &channels}))
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failures", alerting.AlertTargetsFailed, alerting.Change{PercentFailed: &share}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "silence", model.AlertNoAgent, alerting.Change{Channels: &channels}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failures", model.AlertTargetsFailed, alerting.Change{PercentFailed: &share}))
 
 		list, err := alerting.On(c.Store).Channels(ctx, "")
 		require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestAlertNamesAFailedTarget(t *testing.T) {
 		ctx := t.Context()
 		channels, once := []string{"hook"}, 0
 		require.NoError(t, alerting.On(c.Store).AddChannel(ctx, "hook", "Http", `{"url": "https://example.com/x"}`, true))
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{Channels: &channels}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", model.AlertRunEnded, alerting.Change{Channels: &channels}))
 		c.job(t, "j", func(s *model.StepSpec) { s.RetryAttempts = &once }, nil)
 		term := c.term(t)
 		run := c.start(t, "j")
@@ -118,9 +118,9 @@ func TestAlertsBesideAFailingRun(t *testing.T) {
 		zero := 0
 		c.requestJob(t, "long")
 		c.requestJob(t, "bad")
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", alerting.AlertRunTooLong, alerting.Change{JobName: ptr("long"), Seconds: ptr(60)}))
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{JobName: ptr("bad")}))
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "nobody", alerting.AlertNoAgent, alerting.Change{Seconds: &zero}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", model.AlertRunTooLong, alerting.Change{JobName: ptr("long"), Seconds: ptr(60)}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", model.AlertRunEnded, alerting.Change{JobName: ptr("bad")}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "nobody", model.AlertNoAgent, alerting.Change{Seconds: &zero}))
 		_, err := executions.On(c.Store).StartJob(ctx, "bad", uuid.New())
 		require.NoError(t, err)
 		// A minute after its begin is not a time.
@@ -157,7 +157,7 @@ func TestAlertsOfManyRuns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.requestJob(t, "bad")
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", model.AlertRunEnded, alerting.Change{}))
 		c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 600)
 		var left []int64
 		for more := true; more; {
@@ -177,7 +177,7 @@ func TestAlertsBesideAnOpenPass(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.requestJob(t, "bad")
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", alerting.AlertRunEnded, alerting.Change{}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "failed", model.AlertRunEnded, alerting.Change{}))
 		first := c.endedRuns(t, "bad", "Failed", "2999-01-01T00:00:00", 2)
 		tx, err := c.db.BeginTx(ctx, nil)
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/measure"
 	"github.com/jobagent/jobagent/controldb/summary"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -33,9 +34,9 @@ func TestModesAreNoRuns(t *testing.T) {
 		for name, change := range map[string]alerting.Change{
 			"ended": {JobName: ptr("j")}, "unfinished": {JobName: ptr("never"), Seconds: &minute},
 		} {
-			condition := alerting.AlertRunEnded
+			condition := model.AlertRunEnded
 			if name == "unfinished" {
-				condition = alerting.AlertNoRun
+				condition = model.AlertNoRun
 			}
 			require.NoError(t, alerting.On(c.Store).AddRule(ctx, name, condition, change))
 		}
@@ -99,7 +100,7 @@ func TestAlertsAboutLongRuns(t *testing.T) {
 		c.job(t, "j", once)
 		c.endedRuns(t, "j", "Succeeded", "2020-01-01T00:00:00", 5)
 		c.plan(t, nil, members{"name": "all", "targets": "rest", "bake_seconds": 3600})
-		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", alerting.AlertRunTooLong, alerting.Change{JobName: ptr("j"), Seconds: ptr(60)}))
+		require.NoError(t, alerting.On(c.Store).AddRule(ctx, "slow", model.AlertRunTooLong, alerting.Change{JobName: ptr("j"), Seconds: ptr(60)}))
 		run := c.start(t, "j")
 		c.rollOut(t, term, numbered(2), succeed)
 		require.Equal(t, "Baking: Baking", c.rollout(t, run))

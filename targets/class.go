@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 )
 
@@ -106,4 +108,17 @@ func ClassifyNetwork(err error) Classification {
 	default:
 		return Classification{Class: ClassPermanent}
 	}
+}
+
+// String returns class, number and reason in one line.
+func (c Classification) String() string {
+	var b strings.Builder
+	b.WriteString(string(c.Class))
+	if c.Number != 0 {
+		fmt.Fprintf(&b, " (%d)", c.Number)
+	}
+	if c.Reason != "" {
+		b.WriteString(": " + c.Reason)
+	}
+	return b.String()
 }

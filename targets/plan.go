@@ -42,13 +42,11 @@ type TrialPlan struct {
 	XML []string `json:"xml,omitempty"`
 }
 
-// PlanStatement is a statement in a plan. The figures are estimates; nil means that the plan has
-// none.
+// PlanStatement is a statement in a plan. Figures that are absent are not in the plan.
 type PlanStatement struct {
-	// Type is SELECT, INSERT, EXECUTE PROC and so on.
-	Type string   `json:"type"`
-	Rows *float64 `json:"rows,omitempty"`
-	Cost *float64 `json:"cost,omitempty"`
+	Type string   `json:"type"`           // SELECT, EXECUTE PROC and so on
+	Rows *float64 `json:"rows,omitempty"` // estimate
+	Cost *float64 `json:"cost,omitempty"` // estimate
 }
 
 // Size returns the bytes of the documents.

@@ -50,11 +50,10 @@ const MaxTrialLocks = 30
 // TrialLock are the locks of one kind on one object.
 type TrialLock struct {
 	// Type and Mode are resource_type and request_mode of sys.dm_tran_locks.
-	Type string `json:"type"`
-	Mode string `json:"mode"`
-	// Object is schema and name; empty if the resource is not an object, but a database, for
-	// example.
-	Object string `json:"object,omitempty"`
+	Type string `json:"type"` // DATABASE, OBJECT, KEY and so on
+	Mode string `json:"mode"` // S, X, Sch-M and so on
+	// Object is empty if the resource is not an object, but a database, for example.
+	Object string `json:"object,omitempty"` // schema and name
 	Count  int64  `json:"count"`
 }
 

@@ -137,7 +137,7 @@ func (f *fixture) nobody(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	zero := 0
-	require.NoError(t, alerting.On(f.store).AddRule(ctx, "nobody", alerting.AlertNoAgent, alerting.Change{Seconds: &zero, Channels: &[]string{"hook"}}))
+	require.NoError(t, alerting.On(f.store).AddRule(ctx, "nobody", model.AlertNoAgent, alerting.Change{Seconds: &zero, Channels: &[]string{"hook"}}))
 	_, err := catalog.On(f.store).AddJob(ctx, model.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	_, err = catalog.On(f.store).AddJobStep(ctx, model.StepSpec{JobName: "j", Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: new("Http")})

@@ -543,7 +543,7 @@ func TestAcknowledge(t *testing.T) {
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1")
 	lifecycles := string(jobs.Succeeded)
-	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), "web ended", alerting.AlertRunEnded, alerting.Change{JobName: &name, Lifecycles: &lifecycles}))
+	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), "web ended", model.AlertRunEnded, alerting.Change{JobName: &name, Lifecycles: &lifecycles}))
 	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)
 	await(t, f, run)

@@ -409,7 +409,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, settings.On(f.Store).SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
-	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), name, alerting.AlertScheduleFaulted, alerting.Change{}))
+	require.NoError(t, alerting.On(f.Store).AddRule(t.Context(), name, model.AlertScheduleFaulted, alerting.Change{}))
 	require.NoError(t, alerting.On(f.Store).AddChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
 	_, err = timetable.On(f.Store).Add(t.Context(), timetable.Spec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
 	require.NoError(t, err)

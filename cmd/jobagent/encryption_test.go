@@ -26,7 +26,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -219,10 +218,10 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 	server := clitest.ServerWith(t, embedded.RandomPassword(), "true")
 	path := filepath.Join(t.TempDir(), "config.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"targets": {"servers": [{"match": "lab*", "encrypt": "disable"}, {"match": "x", "trust_server_certificate": true}]}}`), 0o600))
-	findings := func(args ...string) (list []output.Finding) {
+	findings := func(args ...string) (list []doctor.Finding) {
 		var stdout, stderr strings.Builder
 		_ = cli.Run(t.Context(), append([]string{"doctor", "-o", "json"}, args...), strings.NewReader(""), &stdout, &stderr)
-		var all []output.Finding
+		var all []doctor.Finding
 		require.NoError(t, json.Unmarshal([]byte(stdout.String()), &all), stderr.String())
 		for _, f := range all {
 			if f.Code == clidoctor.CodeEncryption {
@@ -232,7 +231,7 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 		return list
 	}
 	pinned := server.DSN(embedded.ControlDatabase)
-	require.Equal(t, []output.Finding{{Code: clidoctor.CodeEncryption, Severity: doctor.SeverityOK,
+	require.Equal(t, []doctor.Finding{{Code: clidoctor.CodeEncryption, Severity: doctor.SeverityOK,
 		Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
 	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.Certificate),
 		"TrustServerCertificate=true", 1)

@@ -26,7 +26,6 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/controldb/executions"
@@ -103,7 +102,7 @@ type restored struct {
 	ledger map[sim.Work]int
 	runs   map[uuid.UUID]bool
 	// told is the answer of db after-restore.
-	told output.Restored
+	told identity.Restored
 }
 
 // TestRestores runs a server and agents as processes under load, and causes failures as TestCrash

@@ -23,37 +23,16 @@ const (
 	AlertResolved     State = "Resolved"
 )
 
-// Condition is what a rule watches.
-type Condition = model.AlertCondition
-
-// The conditions.
-const (
-	AlertRunEnded             = model.AlertRunEnded
-	AlertTargetsFailed        = model.AlertTargetsFailed
-	AlertRunTooLong           = model.AlertRunTooLong
-	AlertRunNotStarted        = model.AlertRunNotStarted
-	AlertNoRun                = model.AlertNoRun
-	AlertScheduleFaulted      = model.AlertScheduleFaulted
-	AlertSchedulePaused       = model.AlertSchedulePaused
-	AlertAgentSilent          = model.AlertAgentSilent
-	AlertNoAgent              = model.AlertNoAgent
-	AlertRolloutStopped       = model.AlertRolloutStopped
-	AlertRolloutApprovalWaits = model.AlertRolloutApprovalWaits
-	AlertRolloutBakeEnds      = model.AlertRolloutBakeEnds
-	AlertRolloutDeadlineNear  = model.AlertRolloutDeadlineNear
-	AlertTargetsChanged       = model.AlertTargetsChanged
-)
-
 // Alert is an alert: something that a rule has found. Its fields are those of the view jobs.alerts.
 type Alert struct {
-	ID          int64     `db:"alert_id" json:"alert_id"`
-	Rule        string    `db:"alert_name" json:"alert_name"`
-	Condition   Condition `db:"condition" json:"condition"`
-	Severity    string    `db:"severity" json:"severity"`
-	State       State     `db:"state" json:"state"` // Open, Acknowledged or Resolved
-	SubjectKind string    `db:"subject_kind" json:"subject_kind"`
-	Subject     string    `db:"subject" json:"subject"`
-	JobID       uuid.UUID `db:"job_id" json:"job_id,omitzero"`
+	ID          int64                `db:"alert_id" json:"alert_id"`
+	Rule        string               `db:"alert_name" json:"alert_name"`
+	Condition   model.AlertCondition `db:"condition" json:"condition"`
+	Severity    string               `db:"severity" json:"severity"`
+	State       State                `db:"state" json:"state"` // Open, Acknowledged or Resolved
+	SubjectKind string               `db:"subject_kind" json:"subject_kind"`
+	Subject     string               `db:"subject" json:"subject"`
+	JobID       uuid.UUID            `db:"job_id" json:"job_id,omitzero"`
 	// JobName is the job's name now; empty if there is no job, or it was deleted.
 	JobName string `db:"job_name" json:"job_name,omitempty"`
 	// Schedule is nil unless the alert is about a schedule.
@@ -139,9 +118,9 @@ func (s Store) Acknowledge(ctx context.Context, id int64, note string) error {
 
 // Rule is a row of the view jobs.alert_rules: when an alert is raised, and who is told.
 type Rule struct {
-	Name        string    `db:"alert_name" json:"alert_name"`
-	Description string    `db:"description" json:"description,omitempty"`
-	Condition   Condition `db:"condition" json:"condition"`
+	Name        string               `db:"alert_name" json:"alert_name"`
+	Description string               `db:"description" json:"description,omitempty"`
+	Condition   model.AlertCondition `db:"condition" json:"condition"`
 	// JobName and JobID are of the one job that the rule watches. JobPattern, with * and ?, selects
 	// several jobs. With none of them, the rule watches all jobs.
 	JobName    string    `db:"job_name" json:"job_name,omitempty"`
@@ -226,7 +205,6 @@ type Delivery struct {
 	NextAttemptAt time.Time `db:"next_attempt_time" json:"next_attempt_time,omitzero"`
 	ExpiresAt     time.Time `db:"expires_time" json:"-"`
 	Attempts      int       `db:"attempts" json:"attempts"`
-	Leased        bool      `db:"is_leased" json:"-"`
 	DeliveredAt   time.Time `db:"delivered_time" json:"delivered_time,omitzero"`
 	DeliveredBy   string    `db:"delivered_by" json:"delivered_by,omitempty"`
 	LastError     string    `db:"last_error" json:"last_error,omitempty"`
@@ -250,6 +228,6 @@ func (s Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, er
 		w.Add("notification_id = %s", mssqldb.UniqueIdentifier(f.NotificationID))
 	}
 	return call.SelectAll[Delivery](ctx, s.conn, "list alert deliveries", `SELECT TOP (@p1) delivery_id, notification_id, alert_id, channel_name, kind, title, state,
-    created_time, next_attempt_time, expires_time, attempts, is_leased, delivered_time, delivered_by, last_error
+    created_time, next_attempt_time, expires_time, attempts, delivered_time, delivered_by, last_error
 FROM jobs.alert_deliveries`+w.Text()+"\nORDER BY delivery_id DESC;", w.Args...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/controldb/secrets"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Change adds or changes a rule of alerts. Nil fields have the defaults of
@@ -70,7 +71,7 @@ func (a Change) arguments(c *call.Call) (*call.Call, error) {
 }
 
 // AddRule adds a rule.
-func (s Store) AddRule(ctx context.Context, name string, condition Condition, a Change) error {
+func (s Store) AddRule(ctx context.Context, name string, condition model.AlertCondition, a Change) error {
 	c, err := a.arguments(call.New("jobs.sp_add_alert").In("alert_name", name).In("condition", string(condition)))
 	if err != nil {
 		return err

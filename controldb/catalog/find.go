@@ -2,8 +2,9 @@ package catalog
 
 import (
 	"context"
-	"github.com/jobagent/jobagent/controldb"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb"
 
 	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs"
@@ -60,15 +61,13 @@ func (s Store) FindJobs(ctx context.Context, f JobFilter, p controldb.Page[strin
 
 // JobPlan sums up when a job runs: by the schedule of its own definition and by its named ones.
 type JobPlan struct {
-	JobName string `db:"job_name"`
-	// Named is the number of named schedules, Active of those that start runs.
-	Named  int `db:"named"`
-	Active int `db:"active"`
-	// NextDue is the earliest next instant of all schedules that start runs; zero means none.
-	NextDue time.Time `db:"next_due_time"`
-	// ParametersFault is why the parameters of a schedule, the first by name, do not fit those that
-	// the job declares, so that it starts no runs; empty means that all fit.
-	ParametersFault string `db:"parameters_fault"`
+	JobName string `db:"job_name" json:"-"`
+	Named   int    `db:"named" json:"named_schedules" doc:"beside the schedule of the job's own definition"`
+	Active  int    `db:"active" json:"active_named_schedules" doc:"those of them that start runs"`
+	// NextDue is zero if no schedule starts runs.
+	NextDue time.Time `db:"next_due_time" json:"next_due_time,omitzero" doc:"of all schedules that start runs"`
+	// ParametersFault is about the first schedule by name.
+	ParametersFault string `db:"parameters_fault" json:"parameters_fault,omitempty" doc:"why the parameters of a schedule do not fit those that are declared"`
 }
 
 // JobPlans sums up the schedules of all jobs, or of one, by job. A job without a schedule is left

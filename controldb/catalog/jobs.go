@@ -110,15 +110,15 @@ func (s Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, s
 
 // Job is a row of the view jobs.jobs.
 type Job struct {
-	ID            uuid.UUID `db:"job_id"`
-	Name          string    `db:"job_name"`
-	Version       int       `db:"job_version"`
-	Description   string    `db:"description"`
-	Enabled       bool      `db:"enabled"`
-	IntervalType  string    `db:"schedule_interval_type"`
-	IntervalCount int       `db:"schedule_interval_count"`
-	Start         time.Time `db:"schedule_start_time"`
-	End           time.Time `db:"schedule_end_time"`
+	Name          string    `db:"job_name" json:"job_name"`
+	ID            uuid.UUID `db:"job_id" json:"job_id"`
+	Version       int       `db:"job_version" json:"job_version" doc:"0: the job has no steps"`
+	Description   string    `db:"description" json:"description"`
+	Enabled       bool      `db:"enabled" json:"enabled"`
+	IntervalType  string    `db:"schedule_interval_type" json:"schedule_interval_type" doc:"Once, Minutes, Hours, Days, Weeks or Months"`
+	IntervalCount int       `db:"schedule_interval_count" json:"schedule_interval_count"`
+	Start         time.Time `db:"schedule_start_time" json:"schedule_start_time"`
+	End           time.Time `db:"schedule_end_time" json:"schedule_end_time"`
 }
 
 // HasOwnSchedule reports whether somebody has defined the schedule of the job's own definition,

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/timetable"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Stored is an object of the control database.
@@ -244,11 +245,11 @@ func newAlert(a alerting.Rule) *manifest.Alert {
 		out.Seconds = &a.Seconds
 	}
 	switch a.Condition {
-	case alerting.AlertTargetsFailed:
+	case model.AlertTargetsFailed:
 		out.PercentFailed = decimal(a.PercentFailed)
-	case alerting.AlertRunTooLong:
+	case model.AlertRunTooLong:
 		out.Factor, out.Runs = decimal(a.Factor), &a.Runs
-	case alerting.AlertTargetsChanged:
+	case model.AlertTargetsChanged:
 		out.PercentChanged, out.GroupPattern = decimal(a.PercentChanged), a.GroupPattern
 	}
 	return out

@@ -131,7 +131,7 @@ func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, 
 		Description: &a.Description, Enabled: &a.Enabled, Lifecycles: changed(lifecycles, strings.Join(old.Lifecycles, ",")),
 		PercentChanged: a.PercentChanged, GroupPattern: changed(a.GroupPattern, old.GroupPattern),
 	}
-	condition := alerting.Condition(a.Condition)
+	condition := model.AlertCondition(a.Condition)
 	if have == nil {
 		return alerting.On(store).AddRule(ctx, a.Name, condition, change)
 	}

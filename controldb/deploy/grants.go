@@ -43,11 +43,11 @@ type GrantRequest struct {
 	Ledger string
 }
 
-// GrantSection is T-SQL that runs in one database. Lines with GO separate its batches.
+// GrantSection is T-SQL that gives a login its rights in one database.
 type GrantSection struct {
-	// Where names the database.
-	Where string `json:"where"`
-	SQL   string `json:"sql"`
+	Where string `json:"where"` // the database
+	// SQL has lines with GO between its batches.
+	SQL string `json:"sql"`
 }
 
 // Grants returns runnable T-SQL that gives a login the permissions of a role and no others. A

@@ -19,54 +19,47 @@ import (
 
 // Plan is what [Store.Migrate] would do.
 type Plan struct {
-	// Version is the installed version, and Want is this program's.
-	Version, Want int
-	// Edition is the edition of the server; Online is true if it builds indexes online and adds
-	// columns with a value without writing each row.
-	Edition string
-	Online  bool
+	Version int    `json:"version" doc:"installed"`
+	Want    int    `json:"want" doc:"of this program"`
+	Edition string `json:"edition" doc:"of the server"`
+	// Online also means that columns with a value are added without writing each row.
+	Online bool `json:"online" doc:"the edition builds indexes online"`
 	// Steps are the steps of migrations that have not been applied.
-	Steps []PlannedStep
-	// Code is the number of procedures, views, triggers and roles to create, replace or drop.
-	Code int
+	Steps []PlannedStep `json:"steps"`
+	Code  int           `json:"code" doc:"number of procedures, views, triggers and roles to create, replace or drop"`
 	// Agents are those at work.
-	Agents []PlannedAgent
+	Agents []PlannedAgent `json:"agents"`
 	// Warnings are sentences about what will keep agents waiting.
-	Warnings []string
+	Warnings []string `json:"warnings"`
 }
 
 // PlannedStep is a step of a migration: one transaction, or one statement.
 type PlannedStep struct {
-	Migration string
-	// Step counts from 1, and Of is the number of steps of the migration.
-	Step, Of int
-	// Table is empty for a step without a table, or with several.
-	Table string
-	// Rows and MB are those of the table with its indexes now; 0 for a table that does not exist
-	// yet.
-	Rows, MB   int64
-	Statements []PlannedStatement
+	Migration string `json:"migration"`
+	Step      int    `json:"step"`  // from 1
+	Of        int    `json:"of"`    // number of steps of the migration
+	Table     string `json:"table"` // empty for none, or several
+	// Rows and MB are 0 for a table that does not exist yet.
+	Rows       int64              `json:"rows"` // of the table
+	MB         int64              `json:"mb"`   // of the table, with its indexes
+	Statements []PlannedStatement `json:"statements"`
 }
 
 // PlannedStatement is a statement of a step.
 type PlannedStatement struct {
-	Kind sqlfs.StatementKind
-	// Text is its first line.
-	Text string
-	// Lock is the lock that keeps others waiting, and for how long in principle.
-	Lock string
-	// Grows is true if the duration grows with the rows of the table while others wait.
-	Grows bool
-	// Size says how it grows, as the migration states it; it may be empty.
-	Size string
+	Kind  sqlfs.StatementKind `json:"kind"`
+	Text  string              `json:"text"`           // its first line
+	Lock  string              `json:"lock"`           // that keeps others waiting
+	Grows bool                `json:"grows"`          // the duration grows with the rows of the table while others wait
+	Size  string              `json:"size,omitempty"` // how the duration grows, as the migration says
 }
 
 // PlannedAgent is an agent at work.
 type PlannedAgent struct {
-	Host     string `db:"host_name"`
-	Version  string `db:"version"`
-	Protocol int    `db:"protocol"`
-	Tasks    int    `db:"held_tasks"`
+	Host     string `db:"host_name" json:"host"`
+	Version  string `db:"version" json:"version"`
+	Protocol int    `db:"protocol" json:"protocol"`
+	Tasks    int    `db:"held_tasks" json:"tasks"`
 }
 
 // offlineRows is the number of rows from which a step that reads each row of a table offline takes
@@ -86,7 +79,7 @@ func (s Store) Plan(ctx context.Context, o MigrateOptions) (Plan, error) {
 		return Plan{}, dberror.Translate(op, err)
 	}
 	defer conn.Close()
-	p := Plan{Want: len(migrations)}
+	p := Plan{Want: len(migrations), Steps: []PlannedStep{}, Warnings: []string{}}
 	if p.Version, err = installed.ReadVersion(ctx, conn); err != nil {
 		return p, err
 	}

@@ -23,22 +23,18 @@ const (
 	SeverityError   Severity = "error"   // does not work
 )
 
-// Finding is one result of [Store.Examine].
+// Finding is the result of one check.
 type Finding struct {
-	// Code identifies the subject of the finding. Codes are part of the public interface: they
-	// never change their meaning.
-	Code string
+	// Code is part of the public interface: a code never changes its meaning.
+	Code string `json:"code"` // names the check
 	// Severity is SeverityOK when nothing needs to be done.
-	Severity Severity
-	// Found is the observation.
-	Found string
-	// Why describes the harm; it is empty when there is none.
-	Why string
-	// SQL is the T-SQL that fixes the problem, to be run in the control database unless it says
-	// otherwise. It is empty where T-SQL cannot fix it.
-	SQL string
-	// Command is a command line or an instruction; it replaces an empty SQL.
-	Command string
+	Severity Severity `json:"severity"`
+	Found    string   `json:"found"`
+	// Why is empty when there is no harm.
+	Why string `json:"why,omitempty"` // the consequence
+	// SQL is run in the control database unless it says otherwise.
+	SQL     string `json:"sql,omitempty"`     // T-SQL that corrects it
+	Command string `json:"command,omitempty"` // the remedy where T-SQL is none
 }
 
 // Fix returns SQL, or Command if SQL is empty. Both are empty when nothing needs to be fixed.

@@ -74,28 +74,26 @@ type Wait struct {
 	SessionID int       `db:"session_id"`
 }
 
-// WaitTotal counts the targets of a step that wait for the same.
+// WaitTotal counts the targets of a step that wait for the same reason.
 type WaitTotal struct {
-	StepID int    `db:"step_id"`
-	For    string `db:"waits_for"`
-	Total  int    `db:"total"`
+	StepID int    `db:"step_id" json:"step_id"`
+	For    string `db:"waits_for" json:"waits_for"`
+	Total  int    `db:"total" json:"total"`
 }
 
 // End counts the targets of a step that ended in the same way. A step without targets has one End
 // with Total 0.
 type End struct {
-	StepID      int            `db:"step_id"`
-	Lifecycle   jobs.Lifecycle `db:"lifecycle"`
-	ErrorNumber *int32         `db:"error_number"`
-	Total       int            `db:"total"`
-	// OutcomeUnknown is true when it is unknown whether the script ran on these targets.
-	OutcomeUnknown bool `db:"outcome_unknown"`
-	// Decides is true when these targets determine the lifecycle of the run.
-	Decides bool `db:"decides"`
+	StepID         int            `db:"step_id" json:"step_id"`
+	Lifecycle      jobs.Lifecycle `db:"lifecycle" json:"lifecycle"`
+	ErrorNumber    *int32         `db:"error_number" json:"error_number,omitempty"`
+	Total          int            `db:"total" json:"total"`
+	OutcomeUnknown bool           `db:"outcome_unknown" json:"outcome_unknown" doc:"whether the script ran is not known"`
+	Decides        bool           `db:"decides" json:"decides" doc:"the run ended as it did because of these"`
 	// Server, Database and Message are those of the first of these targets.
-	Server   string `db:"server_name"`
-	Database string `db:"database_name"`
-	Message  string `db:"last_message"`
+	Server   string `db:"server_name" json:"server_name,omitempty"`
+	Database string `db:"database_name" json:"database_name,omitempty" doc:"of the first of these targets"`
+	Message  string `db:"last_message" json:"last_message,omitempty"`
 }
 
 // Explain explains what each unfinished row of a run waits for, and how the finished ones

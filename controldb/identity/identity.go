@@ -76,46 +76,48 @@ func (s Store) Resume(ctx context.Context, skipUntil time.Time) error {
 	return s.sinceIncarnations(ctx, s.conn.Exec(ctx, "resume the control database", c))
 }
 
-// Restored is the state of a control database after AfterRestore.
+// Restored is the document of `jobagent db after-restore`.
 type Restored struct {
-	Incarnation uuid.UUID
-	PausedAt    time.Time
-	PauseReason string
+	Incarnation uuid.UUID `json:"incarnation"`
+	PausedAt    time.Time `json:"paused_time"`
+	PauseReason string    `json:"-"`
 	// Terms is the number of terms that the call has ended.
-	Terms int
+	Terms int `json:"ended_terms"`
 	// DueSchedules and ActiveRuns are the numbers of all, of which the lists have the first.
-	DueSchedules, ActiveRuns int
-	Due                      []RestoredSchedule // longest overdue first
-	Runs                     []RestoredRun      // oldest first
+	DueSchedules int                `json:"due_schedules"`
+	ActiveRuns   int                `json:"active_runs"`
+	Due          []RestoredSchedule `json:"due"`
+	Runs         []RestoredRun      `json:"runs"`
 }
 
-// RestoredSchedule is a schedule that is due when its control database is resumed.
+// RestoredSchedule is a schedule that is due when the control database is resumed.
 type RestoredSchedule struct {
-	JobName  string    `db:"job_name"`
-	Schedule string    `db:"schedule_name"` // empty: that of jobs.sp_add_job
-	DueAt    time.Time `db:"due_time"`      // the first instant
-	CatchUp  string    `db:"catch_up"`      // empty: the default of its text
-	Overlap  string    `db:"overlap"`
+	JobName  string    `db:"job_name" json:"job_name"`
+	Schedule string    `db:"schedule_name" json:"schedule_name"`
+	DueAt    time.Time `db:"due_time" json:"due_time"`
+	// CatchUp is empty for the default of the schedule's text.
+	CatchUp string `db:"catch_up" json:"catch_up"`
+	Overlap string `db:"overlap" json:"overlap"`
 }
 
-// RestoredRun is a run that goes on when its control database is resumed.
+// RestoredRun is a run that goes on when the control database is resumed.
 type RestoredRun struct {
-	ID        uuid.UUID `db:"job_execution_id"`
-	JobName   string    `db:"job_name"`
-	Lifecycle string    `db:"lifecycle"`
-	CreatedAt time.Time `db:"create_time"`
-	Targets   int       `db:"targets"`
-	Succeeded int       `db:"succeeded"`
-	Failed    int       `db:"failed"`
+	ID        uuid.UUID `db:"job_execution_id" json:"job_execution_id"`
+	JobName   string    `db:"job_name" json:"job_name"`
+	Lifecycle string    `db:"lifecycle" json:"lifecycle"`
+	CreatedAt time.Time `db:"create_time" json:"create_time"`
+	Targets   int       `db:"targets" json:"targets"`
+	Succeeded int       `db:"succeeded" json:"succeeded"`
+	Failed    int       `db:"failed" json:"failed"`
 	// Unknown counts targets whose latest attempt may have run or not.
-	Unknown int    `db:"unknown"`
-	Message string `db:"last_message"`
+	Unknown int    `db:"unknown" json:"unknown"`
+	Message string `db:"last_message" json:"last_message"`
 }
 
 // AfterRestore pauses a control database that was restored, gives it a new incarnation, and ends
 // all terms. It lists at most limit schedules and runs that would go on.
 func (s Store) AfterRestore(ctx context.Context, limit int) (Restored, error) {
-	var r Restored
+	r := Restored{Due: []RestoredSchedule{}, Runs: []RestoredRun{}}
 	err := s.conn.Query(ctx, "make the restored control database safe", call.New("jobs.sp_after_restore").In("max", int64(limit)),
 		call.ScanOne(&r.Incarnation, &r.PausedAt, &r.PauseReason, &r.Terms, &r.DueSchedules, &r.ActiveRuns),
 		call.Into(&r.Due), call.Into(&r.Runs))

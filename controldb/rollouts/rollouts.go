@@ -129,48 +129,49 @@ const (
 // Wave is a row of the view jobs.rollout_waves. Nil and zero mean that the plan has no such
 // setting, or that there is no such time or run.
 type Wave struct {
-	Rollout     uuid.UUID `db:"job_execution_id"`
-	Wave        int       `db:"wave"` // from 1
-	Name        string    `db:"name"`
-	State       WaveState `db:"state"`
-	Targets     int       `db:"targets"`
-	Parallelism *int      `db:"max_parallelism"`
-	Pace        *int      `db:"pace"` // targets that start in any minute
-	BakeSeconds int       `db:"bake_seconds"`
-	Approval    string    `db:"approval"` // none, any or other
-	// Window is the calendar in whose windows alone the wave starts and goes on; empty means at any
-	// time.
-	Window string `db:"window_name"`
+	Rollout     uuid.UUID `db:"job_execution_id" json:"-"`
+	Wave        int       `db:"wave" json:"wave" doc:"from 1"`
+	Name        string    `db:"name" json:"name"`
+	State       WaveState `db:"state" json:"state"`
+	Targets     int       `db:"targets" json:"targets"`
+	Parallelism *int      `db:"max_parallelism" json:"max_parallelism,omitempty"`
+	Pace        *int      `db:"pace" json:"pace,omitempty" doc:"targets that start in any minute"`
+	BakeSeconds int       `db:"bake_seconds" json:"bake_seconds"`
+	Approval    string    `db:"approval" json:"approval" doc:"none, any or other: who did not start the roll-out"`
+	// Window is empty if the wave starts and goes on at any time.
+	Window string `db:"window_name" json:"window_name,omitempty" doc:"calendar in whose windows alone it starts and goes on"`
 
-	MaxFailed          int    `db:"max_failed"`
-	MaxUnknown         int    `db:"max_unknown"`
-	MaxUnreached       int    `db:"max_unreached"`
-	MaxDurationPercent *int   `db:"max_duration_percent"`
-	ProbeJob           string `db:"probe_job_name"`
-	ProbeEvery         *int   `db:"probe_every_seconds"`
-	ProbeCheck         string `db:"probe_check"` // what the probe must return, in words; empty: anything
+	MaxFailed          int    `db:"max_failed" json:"max_failed"`
+	MaxUnknown         int    `db:"max_unknown" json:"max_unknown"`
+	MaxUnreached       int    `db:"max_unreached" json:"max_unreached"`
+	MaxDurationPercent *int   `db:"max_duration_percent" json:"max_duration_percent,omitempty" doc:"of the median of earlier runs"`
+	ProbeJob           string `db:"probe_job_name" json:"probe_job_name,omitempty"`
+	ProbeEvery         *int   `db:"probe_every_seconds" json:"probe_every_seconds,omitempty"`
+	// ProbeCheck is empty if the probe may return anything.
+	ProbeCheck string `db:"probe_check" json:"probe_check,omitempty" doc:"what the probe must return, in words"`
 
-	Run             uuid.UUID `db:"run_id"` // its latest run
-	ProbeRun        uuid.UUID `db:"probe_run_id"`
-	BeforeRun       uuid.UUID `db:"before_run_id"` // of its probe before it
-	StartedAt       time.Time `db:"started_at"`
-	EndedAt         time.Time `db:"ended_at"`
-	BakeUntil       time.Time `db:"bake_until"`
-	ApprovedAt      time.Time `db:"approved_at"`
-	ApprovedBy      string    `db:"approved_by"`
-	ApprovalComment string    `db:"approval_comment"`
+	Run             uuid.UUID `db:"run_id" json:"run_id,omitzero" doc:"its latest run"`
+	ProbeRun        uuid.UUID `db:"probe_run_id" json:"probe_run_id,omitzero"`
+	BeforeRun       uuid.UUID `db:"before_run_id" json:"before_run_id,omitzero" doc:"of its probe before it"`
+	StartedAt       time.Time `db:"started_at" json:"started_at,omitzero"`
+	EndedAt         time.Time `db:"ended_at" json:"ended_at,omitzero"`
+	BakeUntil       time.Time `db:"bake_until" json:"bake_until,omitzero"`
+	ApprovedAt      time.Time `db:"approved_at" json:"approved_at,omitzero"`
+	ApprovedBy      string    `db:"approved_by" json:"approved_by,omitempty"`
+	ApprovalComment string    `db:"approval_comment" json:"approval_comment,omitempty"`
 
-	Succeeded int    `db:"succeeded"`
-	Failed    int    `db:"failed"` // the unknown ones, too
-	Unknown   int    `db:"unknown"`
-	Unreached int    `db:"unreached"`
-	MedianMS  *int64 `db:"median_ms"` // duration of its targets
-	UsualMS   *int64 `db:"usual_ms"`  // of the targets of earlier runs
-	Gate      string `db:"gate"`      // what the gates found, in words; empty before
+	Succeeded int    `db:"succeeded" json:"succeeded"`
+	Failed    int    `db:"failed" json:"failed" doc:"with those whose outcome is unknown"`
+	Unknown   int    `db:"unknown" json:"unknown"`
+	Unreached int    `db:"unreached" json:"unreached"`
+	MedianMS  *int64 `db:"median_ms" json:"median_ms,omitempty" doc:"duration of its targets"`
+	UsualMS   *int64 `db:"usual_ms" json:"usual_ms,omitempty" doc:"duration of the targets of earlier runs"`
+	Gate      string `db:"gate" json:"gate,omitempty" doc:"what the gates found"`
 
-	PreflightRun    uuid.UUID `db:"preflight_run_id"` // the latest one
-	PreflightFailed *int      `db:"preflight_failed"` // its targets that failed it; nil: there was none
-	LeftOut         int       `db:"left_out"`         // its targets that are left out because of it
+	PreflightRun uuid.UUID `db:"preflight_run_id" json:"preflight_run_id,omitzero" doc:"the latest one"`
+	// PreflightFailed is nil if there was no preflight.
+	PreflightFailed *int `db:"preflight_failed" json:"preflight_failed,omitempty" doc:"targets that failed it"`
+	LeftOut         int  `db:"left_out" json:"left_out,omitempty" doc:"because they failed it"`
 }
 
 // Ended is the number of targets that are not pending any more.
@@ -189,22 +190,20 @@ func (w Wave) Needs() bool {
 
 // Target is a row of the view jobs.rollout_targets.
 type Target struct {
-	Rollout  uuid.UUID `db:"job_execution_id"`
-	Wave     int       `db:"wave"` // 0: no wave selects it
-	WaveName string    `db:"wave_name"`
-	Place    int       `db:"place"` // within its wave, from 1
-	TargetID uuid.UUID `db:"target_id"`
-	Server   string    `db:"server_name"`
-	Database string    `db:"database_name"`
-	State    string    `db:"state"`  // Pending, Succeeded, Failed, Unknown, Unreached or LeftOut
-	Run      uuid.UUID `db:"run_id"` // the last run of the wave that had it
-	// Preflight is what the latest preflight found, if the target failed it.
-	Preflight string `db:"preflight"`
-	// ProbeRows and ProbeValue are what the latest probe after the wave returned there, and
-	// ProbeBefore is what the probe before it did; nil: nothing.
-	ProbeRows   *int64   `db:"probe_rows"`
-	ProbeValue  *float64 `db:"probe_value"`
-	ProbeBefore *float64 `db:"probe_before"`
+	Rollout   uuid.UUID `db:"job_execution_id" json:"-"`
+	Wave      int       `db:"wave" json:"wave" doc:"0: no wave has it"`
+	WaveName  string    `db:"wave_name" json:"wave_name,omitempty"`
+	Place     int       `db:"place" json:"place" doc:"within its wave, from 1"`
+	TargetID  uuid.UUID `db:"target_id" json:"target_id"`
+	Server    string    `db:"server_name" json:"server_name"`
+	Database  string    `db:"database_name" json:"database_name"`
+	State     string    `db:"state" json:"state" doc:"Pending, Succeeded, Failed, Unknown, Unreached or LeftOut"`
+	Run       uuid.UUID `db:"run_id" json:"run_id,omitzero" doc:"the last run of the wave that had it"`
+	Preflight string    `db:"preflight" json:"preflight,omitempty" doc:"what its preflight found, if it failed it"`
+
+	ProbeRows   *int64   `db:"probe_rows" json:"probe_rows,omitempty" doc:"that the latest probe after the wave returned there"`
+	ProbeValue  *float64 `db:"probe_value" json:"probe_value,omitempty" doc:"the number that it returned"`
+	ProbeBefore *float64 `db:"probe_before" json:"probe_before,omitempty" doc:"the number that the probe before the wave returned"`
 }
 
 // Name names the target: server/database.
@@ -339,11 +338,8 @@ func (s Store) PreflightProgress(ctx context.Context, w Wave) (ended, all int, e
 	return c.Ended(), max(c.Total(), w.Targets), nil
 }
 
-// FailedBefore lists the targets of a roll-out on which the job did not succeed in the last
-// ended run that had them, in the order of the waves; at most top. Only the latest 20 ended runs
-// before the roll-out are examined.
-func (s Store) FailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]Target, error) {
-	return call.SelectAll[Target](ctx, s.conn, "list targets that failed before", `WITH earlier AS (
+// earlierRuns are the latest 20 ended runs of the job before the roll-out @p1.
+const earlierRuns = `WITH earlier AS (
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
@@ -353,7 +349,13 @@ func (s Store) FailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]
         AND o.create_time < r.created_at
         AND NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = o.job_execution_id AND m.mode IS NOT NULL)
     ORDER BY o.create_time DESC
-),
+)`
+
+// FailedBefore lists the targets of a roll-out on which the job did not succeed in the last
+// ended run that had them, in the order of the waves; at most top. Only the latest 20 ended runs
+// before the roll-out are examined.
+func (s Store) FailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]Target, error) {
+	return call.SelectAll[Target](ctx, s.conn, "list targets that failed before", earlierRuns+`,
 placed AS (
     SELECT t.target_id, t.lifecycle,
         ROW_NUMBER() OVER (PARTITION BY t.target_id ORDER BY e.create_time DESC, t.step_id DESC) AS turn
@@ -375,17 +377,7 @@ OPTION (RECOMPILE, `+call.SmallGrant+`);`, mssqldb.UniqueIdentifier(rollout), to
 // Usual returns the median duration of the targets of earlier runs of a roll-out's job: of
 // at most 1,000 that succeeded in the latest 20 ended runs. It is negative if there are none.
 func (s Store) Usual(ctx context.Context, rollout uuid.UUID) (time.Duration, error) {
-	list, err := call.SelectAll[int64](ctx, s.conn, "read usual durations", `WITH earlier AS (
-    SELECT TOP (20) o.job_execution_id, o.create_time
-    FROM jobs.rollouts AS r
-    INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
-    WHERE r.job_execution_id = @p1
-        AND o.step_id IS NULL
-        AND o.is_active = 0
-        AND o.create_time < r.created_at
-        AND NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = o.job_execution_id AND m.mode IS NOT NULL)
-    ORDER BY o.create_time DESC
-),
+	list, err := call.SelectAll[int64](ctx, s.conn, "read usual durations", earlierRuns+`,
 spans AS (
     SELECT TOP (1000) t.duration_ms
     FROM earlier AS e

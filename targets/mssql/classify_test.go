@@ -94,7 +94,8 @@ func TestClassify(t *testing.T) {
 			require.Equal(t, c.want, Classify(c.err).Class)
 		})
 	}
-	require.Equal(t, targets.Classification{Class: targets.ClassPermanent}, Classify(errors.New("x")))
+	require.Equal(t, "Deadlock (1205): chosen as the victim of a deadlock", ClassifyNumber(1205).String())
+	require.Equal(t, "Permanent", Classify(errors.New("x")).String())
 	accompanied := mssqldb.Error{Number: 8134, All: []mssqldb.Error{{Number: 8134}, {Number: 3621}}}
 	require.Equal(t, int32(8134), Classify(accompanied).Number, "3621 only accompanies it")
 	require.True(t, Unavailable(40613))

@@ -280,8 +280,8 @@ func Expand(text string, vars Variables) string {
 // expandRun is Expand with the parameters of a run: $(param.NAME) and $(payload.PATH). In code, and
 // in strings that are T-SQL, a parameter must be a number, a boolean (1 or 0) or null. Unlike other
 // names, names of parameters must exist. The error is a *VariableError with the line of text. The
-// text is one of several batches that together may grow by room bytes; expandRun subtracts from room
-// what this one grows.
+// text is one of several batches that together may grow by room bytes; expandRun subtracts from
+// room what this one grows.
 func expandRun(text string, vars Variables, p *parameters.Parameters, room *int) (string, error) {
 	var executed *executedText
 	nested := func(m mention, size int) bool {

@@ -170,7 +170,7 @@ var allowed = map[string][]string{
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {commandRoom + "embedded", "testenv", "github.com/stretchr/testify/...", "go.uber.org/zap"},
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
-	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "controldb/alerting", "controldb/auditlog", "controldb/catalog", "controldb/deploy", "controldb/doctor", "controldb/executions", "controldb/holds", "controldb/questions", "controldb/rollouts", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
+	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "controldb/alerting", "controldb/auditlog", "controldb/callbacks", "controldb/catalog", "controldb/deploy", "controldb/doctor", "controldb/drifts", "controldb/executions", "controldb/holds", "controldb/questions", "controldb/rollouts", "controldb/targetgroups", "controldb/triggers", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
 	commandRoom + "values": {commandRoom + "connect", "agent/startcheck", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "controldb/deploy", "controldb/naming", "controldb/rollouts", "jobs/...", "targets", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "github.com/google/uuid"},
 	// Connections by name, as of kubectl.
@@ -182,7 +182,7 @@ var allowed = map[string][]string{
 	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
-		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "contexts", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "controldb/dberror", "controldb/identity", "controldb/installed", "jobs/...", "targets/...",
+		commandRoom + "buildinfo", commandRoom + "command", commandRoom + "config", commandRoom + "contexts", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "controldb/dberror", "controldb/identity", "controldb/installed", "jobs/...", "targets/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {

@@ -348,7 +348,7 @@ func (b *bench) bounds(ctx context.Context, p bounds) (err error) {
 	}
 	job, ended := boundsJob, "Canceled, TimedOut"
 	change := alerting.Change{JobName: &job, Lifecycles: &ended}
-	if err := alerting.On(s.store).AddRule(ctx, "bench bounds", alerting.AlertRunEnded, change); err != nil {
+	if err := alerting.On(s.store).AddRule(ctx, "bench bounds", model.AlertRunEnded, change); err != nil {
 		return err
 	}
 	w := &boundsWork{installation: s}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 const topicAlerts = "alerts"
@@ -110,37 +111,37 @@ func (d *alertsData) Watches(r alerting.Rule) string {
 	}
 	age := page.LengthText(time.Duration(r.Seconds) * time.Second)
 	switch r.Condition {
-	case alerting.AlertRunEnded:
+	case model.AlertRunEnded:
 		return fmt.Sprintf("A run of %s ends as %s.", of, strings.ReplaceAll(r.Lifecycles, ",", " or "))
-	case alerting.AlertTargetsFailed:
+	case model.AlertTargetsFailed:
 		return fmt.Sprintf("At least %g %% of the targets of a run of %s do not succeed.", r.PercentFailed, of)
-	case alerting.AlertRunTooLong:
+	case model.AlertRunTooLong:
 		return fmt.Sprintf("A run of %s takes longer than %g times the median.", of, r.Factor)
-	case alerting.AlertRunNotStarted:
+	case model.AlertRunNotStarted:
 		return fmt.Sprintf("A run of %s that is due has not begun after %s.", of, age)
-	case alerting.AlertNoRun:
+	case model.AlertNoRun:
 		return fmt.Sprintf("There was no run of %s for %s.", of, age)
-	case alerting.AlertScheduleFaulted:
+	case model.AlertScheduleFaulted:
 		return fmt.Sprintf("A schedule of %s becomes Faulted.", of)
-	case alerting.AlertSchedulePaused:
+	case model.AlertSchedulePaused:
 		return fmt.Sprintf("A schedule of %s is paused for %s.", of, age)
-	case alerting.AlertAgentSilent:
+	case model.AlertAgentSilent:
 		return fmt.Sprintf("An agent is silent for %s.", age)
-	case alerting.AlertNoAgent:
+	case model.AlertNoAgent:
 		return fmt.Sprintf("No agent is alive for %s.", age)
-	case alerting.AlertRolloutStopped:
+	case model.AlertRolloutStopped:
 		return fmt.Sprintf("A roll-out of %s stops at a gate or at its deadline.", of)
-	case alerting.AlertRolloutApprovalWaits:
+	case model.AlertRolloutApprovalWaits:
 		return fmt.Sprintf("A roll-out of %s waits for an approval.", of)
-	case alerting.AlertRolloutBakeEnds:
+	case model.AlertRolloutBakeEnds:
 		return fmt.Sprintf("A bake of a roll-out of %s ends in %s.", of, age)
-	case alerting.AlertTargetsChanged:
+	case model.AlertTargetsChanged:
 		groups := "A target group"
 		if r.GroupPattern != "" {
 			groups = "A target group whose name matches " + r.GroupPattern
 		}
 		return fmt.Sprintf("%s is empty, or at least %g %% of its databases came or went in the last %s.", groups, r.PercentChanged, age)
-	case alerting.AlertRolloutDeadlineNear:
+	case model.AlertRolloutDeadlineNear:
 		return fmt.Sprintf("The deadline of a roll-out of %s is in %s.", of, age)
 	}
 	return string(r.Condition)

@@ -210,8 +210,8 @@ func TestAlertsPage(t *testing.T) {
 		{ID: 9, Title: hostile, ResolveReason: hostile, ResolvedAt: now}, {ID: 8, ResolveReason: "The run of 2026-11-27T23:31:28Z ended as Succeeded."},
 	}, "?behind=9"
 	d.Rules = []alerting.Rule{
-		{Name: hostile, Description: hostile, Condition: alerting.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, Channels: []string{"a", "b"}, OpenAlerts: 2},
-		{Name: "off", Condition: alerting.AlertNoAgent, Seconds: 90},
+		{Name: hostile, Description: hostile, Condition: model.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, Channels: []string{"a", "b"}, OpenAlerts: 2},
+		{Name: "off", Condition: model.AlertNoAgent, Seconds: 90},
 	}
 	d.Channels = []alerting.Channel{{Name: hostile, Type: "Mail", Definition: json.RawMessage(`"not shown"`), Enabled: true, NeedsSecrets: true}}
 	d.Deliveries = []alerting.Delivery{{Title: hostile, Channel: hostile, State: "Pending", Attempts: 2, LastError: hostile, NextAttemptAt: now}}

@@ -64,7 +64,7 @@ func TestWatchdog(t *testing.T) {
 	const grace = 5
 	seconds := grace
 	require.NoError(t, alerting.On(server.Store).AddChannel(ctx, "hook", "Http", `{"url": "`+hook.URL+`/", "allow_http": true}`, true))
-	require.NoError(t, alerting.On(server.Store).AddRule(ctx, "nothing-ran", alerting.AlertRunNotStarted,
+	require.NoError(t, alerting.On(server.Store).AddRule(ctx, "nothing-ran", model.AlertRunNotStarted,
 		alerting.Change{Seconds: &seconds, Channels: &[]string{"hook"}}))
 	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
 	_, err := catalog.On(server.Store).AddJob(ctx, model.JobSpec{Name: "nightly"})

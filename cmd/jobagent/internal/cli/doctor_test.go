@@ -18,7 +18,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb/doctor"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
@@ -71,7 +70,7 @@ func TestDoctorExitCodes(t *testing.T) {
 
 	code, stdout, _ = command("old", "doctor", "-o", "json")
 	require.Equal(t, exit.CodeRunFailed, code)
-	var views []output.Finding
+	var views []doctor.Finding
 	require.NoError(t, json.Unmarshal([]byte(stdout), &views))
 	require.Greater(t, len(views), 20)
 
@@ -99,7 +98,7 @@ func TestDoctorExitCodes(t *testing.T) {
 	require.Equal(t, exit.CodeRunFailed, code, stderr)
 	views = nil
 	require.NoError(t, json.Unmarshal([]byte(stdout), &views))
-	views = slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != "target-login" })
+	views = slices.DeleteFunc(views, func(v doctor.Finding) bool { return v.Code != "target-login" })
 	require.Len(t, views, 1)
 	require.Regexp(t, `^5 databases \(\S+/d0, \S+/d1, \S+/d2 and 2 more\): credential "default"`, views[0].Found)
 	code, stdout, stderr = command(embedded.ControlDatabase, "doctor", "--targets", "g", "-o", "json", "--target-user",
@@ -107,7 +106,7 @@ func TestDoctorExitCodes(t *testing.T) {
 	require.Equal(t, exit.CodeRunFailed, code, stderr)
 	views = nil
 	require.NoError(t, json.Unmarshal([]byte(stdout), &views))
-	views = slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != "target-login" })
+	views = slices.DeleteFunc(views, func(v doctor.Finding) bool { return v.Code != "target-login" })
 	require.Len(t, views, 4, "each error names its database")
 	require.Regexp(t, `/d0: `, views[0].Found)
 }
@@ -127,7 +126,7 @@ func TestDoctorTriesCredentials(t *testing.T) {
 	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
 	t.Setenv(config.EnvConfig, "")
 	pin := mssql.CertificatePin(server.Certificate)
-	runDoctor := func(settings string, user string) []output.Finding {
+	runDoctor := func(settings string, user string) []doctor.Finding {
 		text := fmt.Sprintf(`{"targets": {"certificate_sha256": [%q]%s}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": %q, "secret": "env:JOBAGENT_TEST_PASSWORD"},
 			{"name": "elsewhere", "servers": ["*.example.com"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`, pin, settings, user)
 		path := filepath.Join(t.TempDir(), "config.json")
@@ -135,9 +134,9 @@ func TestDoctorTriesCredentials(t *testing.T) {
 		var out, errs strings.Builder
 		_ = cli.Run(t.Context(), []string{"doctor", "-o", "json", "--dsn", server.DSN(embedded.ControlDatabase), "--config",
 			path}, strings.NewReader(""), &out, &errs)
-		var views []output.Finding
+		var views []doctor.Finding
 		require.NoError(t, json.Unmarshal([]byte(out.String()), &views), errs.String())
-		return slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != clidoctor.CodeCredential })
+		return slices.DeleteFunc(views, func(v doctor.Finding) bool { return v.Code != clidoctor.CodeCredential })
 	}
 	for _, c := range []struct {
 		settings, user string

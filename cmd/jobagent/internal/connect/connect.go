@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
@@ -177,6 +178,68 @@ func (c *Connections) Changes(run func(cmd *cobra.Command, args []string, store 
 	return func(cmd *cobra.Command, args []string) error {
 		return c.WithStore(cmd.Context(), func(store *controldb.Store) error { return run(cmd, args, store) })
 	}
+}
+
+// One returns the function of a command with one argument, which parse reads before with opens the
+// control database: [Connections.ReadStore] or [Connections.WithStore].
+func One[K any](
+	with func(context.Context, func(*controldb.Store) error) error, parse func(string) (K, error),
+	run func(cmd *cobra.Command, one K, store *controldb.Store) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		one, err := parse(args[0])
+		if err != nil {
+			return err
+		}
+		return with(cmd.Context(), func(store *controldb.Store) error { return run(cmd, one, store) })
+	}
+}
+
+// List completes a command that prints what read returns of the control database as a list, with
+// the flags of lists.
+func List[T any](
+	a *App, columns output.Listing[T], cmd *cobra.Command, read func(cmd *cobra.Command, args []string, store *controldb.Store) ([]T, error),
+) *cobra.Command {
+	cmd.RunE = a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+		list, err := read(cmd, args, store)
+		if err != nil {
+			return err
+		}
+		return output.List(&a.Printer, list, columns)
+	})
+	return command.List(&a.Printer, columns, cmd)
+}
+
+// Does completes a command that changes the control database. do makes the change, and returns what
+// is printed as a value. says is the sentence for people: a format of the arguments of the command.
+func (a *App) Does(cmd *cobra.Command, says string, do func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error)) *cobra.Command {
+	cmd.RunE = a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+		value, err := do(cmd, args, store)
+		if err != nil {
+			return err
+		}
+		return a.Done(value, "%s", sentence(says, args))
+	})
+	return cmd
+}
+
+// Deletes is Does for a command that asks before it deletes something, and has the flag --yes. asks
+// is the question: a format of the arguments, too.
+func (a *App) Deletes(
+	cmd *cobra.Command, asks, says string, do func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error),
+) *cobra.Command {
+	command.AddYes(cmd)
+	return a.Does(cmd, says, func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		if err := command.Confirm(cmd, command.Fixed("%s", sentence(asks, args))); err != nil {
+			return nil, err
+		}
+		return do(cmd, args, store)
+	})
+}
+
+// sentence formats a sentence about the arguments of a command.
+func sentence(format string, args []string) string {
+	return fmt.Sprintf(format, output.Each(args, func(arg string) any { return arg })...)
 }
 
 // checkSchema fails unless this program works with the control database's schema. A login that may

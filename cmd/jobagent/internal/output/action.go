@@ -47,22 +47,10 @@ type TrialMessage struct {
 // NewStep returns the view of a step.
 func NewStep(s catalog.JobStep) Step {
 	return Step{
-		ID:               s.StepID,
-		Name:             s.StepName,
-		CommandType:      s.CommandType,
-		Command:          s.Command,
-		Credential:       s.Credential,
-		TargetGroup:      s.TargetGroup,
-		Attempts:         s.Attempts,
-		OutputType:       s.OutputType,
-		OutputCredential: s.Output.Credential,
-		OutputServer:     s.Output.Server,
-		OutputDatabase:   s.Output.Database,
-		OutputSchema:     s.Output.Schema,
-		OutputTable:      s.Output.Table,
-		MaxParallelism:   s.MaxParallelism,
-		After:            s.After,
-		StepOptions:      s.StepOptions,
+		ID: s.StepID, Name: s.StepName, CommandType: s.CommandType, Command: s.Command, Credential: s.Credential, TargetGroup: s.TargetGroup,
+		Attempts: s.Attempts, OutputType: s.OutputType, OutputCredential: s.Output.Credential, OutputServer: s.Output.Server,
+		OutputDatabase: s.Output.Database, OutputSchema: s.Output.Schema, OutputTable: s.Output.Table,
+		MaxParallelism: s.MaxParallelism, After: s.After, StepOptions: s.StepOptions,
 	}
 }
 

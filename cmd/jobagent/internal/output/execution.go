@@ -163,25 +163,25 @@ type ErrorGroup struct {
 
 // Explanation tells why a run waits, or why it ended as it did.
 type Explanation struct {
-	ID              uuid.UUID      `json:"job_execution_id"`
-	JobName         string         `json:"job_name"`
-	JobVersion      int            `json:"job_version"`
-	Lifecycle       jobs.Lifecycle `json:"lifecycle"`
-	Active          bool           `json:"is_active"`
-	CreateTime      *time.Time     `json:"create_time,omitempty"`
-	StartTime       *time.Time     `json:"start_time,omitempty"`
-	EndTime         *time.Time     `json:"end_time,omitempty"`
-	StopRequestedAt *time.Time     `json:"stop_requested_at,omitempty"`
-	StopRequestedBy string         `json:"stop_requested_by,omitempty"`
-	Agents          int            `json:"live_agents"`
-	Workers         int            `json:"workers"` // of all live agents
-	Busy            int            `json:"busy_workers"`
-	Explanation     string         `json:"explanation"`
-	AdvanceSkipped  *time.Time     `json:"advance_skipped_since,omitempty"` // since when no agent could advance executions
-	AdvanceLock     string         `json:"advance_lock_holder,omitempty"`   // the session that prevents it
-	Waits           []Wait         `json:"waits"`
-	Totals          []WaitTotal    `json:"totals"`
-	Ends            []EndTotal     `json:"ends"`
+	ID              uuid.UUID              `json:"job_execution_id"`
+	JobName         string                 `json:"job_name"`
+	JobVersion      int                    `json:"job_version"`
+	Lifecycle       jobs.Lifecycle         `json:"lifecycle"`
+	Active          bool                   `json:"is_active"`
+	CreateTime      *time.Time             `json:"create_time,omitempty"`
+	StartTime       *time.Time             `json:"start_time,omitempty"`
+	EndTime         *time.Time             `json:"end_time,omitempty"`
+	StopRequestedAt *time.Time             `json:"stop_requested_at,omitempty"`
+	StopRequestedBy string                 `json:"stop_requested_by,omitempty"`
+	Agents          int                    `json:"live_agents"`
+	Workers         int                    `json:"workers"` // of all live agents
+	Busy            int                    `json:"busy_workers"`
+	Explanation     string                 `json:"explanation"`
+	AdvanceSkipped  *time.Time             `json:"advance_skipped_since,omitempty"` // since when no agent could advance executions
+	AdvanceLock     string                 `json:"advance_lock_holder,omitempty"`   // the session that prevents it
+	Waits           []Wait                 `json:"waits"`
+	Totals          []executions.WaitTotal `json:"totals"`
+	Ends            []EndTotal             `json:"ends"`
 }
 
 // Wait is a step or target that has not ended, and its reason.
@@ -205,22 +205,5 @@ type Wait struct {
 	SessionID    int            `json:"session_id,omitempty"` // the agent's session on the target's server
 }
 
-// WaitTotal counts the targets of a step that wait for the same reason.
-type WaitTotal struct {
-	StepID   int    `json:"step_id"`
-	WaitsFor string `json:"waits_for"`
-	Total    int    `json:"total"`
-}
-
 // EndTotal counts the targets of a step that ended in the same way.
-type EndTotal struct {
-	StepID      int            `json:"step_id"`
-	Lifecycle   jobs.Lifecycle `json:"lifecycle"`
-	ErrorNumber *int32         `json:"error_number,omitempty"`
-	Total       int            `json:"total"`
-	Unknown     bool           `json:"outcome_unknown"` // whether the script ran is not known
-	Decides     bool           `json:"decides"`         // the run ended as it did because of these
-	Server      string         `json:"server_name,omitempty"`
-	Database    string         `json:"database_name,omitempty"` // of the first of these targets
-	Message     string         `json:"last_message,omitempty"`
-}
+type EndTotal struct{ executions.End }

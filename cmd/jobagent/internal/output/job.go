@@ -2,34 +2,23 @@ package output
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Job is a job. Its fields are those of the view jobs.jobs.
 type Job struct {
-	Name          string    `json:"job_name"`
-	ID            uuid.UUID `json:"job_id"`
-	Version       int       `json:"job_version"` // 0: the job has no steps
-	Description   string    `json:"description"`
-	Enabled       bool      `json:"enabled"`
-	IntervalType  string    `json:"schedule_interval_type"` // Once, Minutes, Hours, Days, Weeks or Months
-	IntervalCount int       `json:"schedule_interval_count"`
-	Start         time.Time `json:"schedule_start_time"`
-	End           time.Time `json:"schedule_end_time"`
-	Steps         []Step    `json:"steps,omitempty"` // of job show only
+	catalog.Job
+	Steps []Step `json:"steps,omitempty"` // of job show only
 
 	Parameters []JobParameter `json:"parameters,omitempty"`          // that the job declares; of job show only
 	Rollout    string         `json:"rollout_description,omitempty"` // the plan of its roll-outs in words; of job show only
 
-	Schedules       int        `json:"named_schedules"`            // beside the schedule of the job's own definition
-	ActiveSchedules int        `json:"active_named_schedules"`     // those of them that start runs
-	NextDue         *time.Time `json:"next_due_time,omitempty"`    // of all schedules that start runs
-	ParametersFault string     `json:"parameters_fault,omitempty"` // why the parameters of a schedule do not fit those that are declared
+	catalog.JobPlan
 }
 
 // JobParameter is a parameter that a job declares.

@@ -61,45 +61,7 @@ func OptionalID(id uuid.UUID) *uuid.UUID {
 
 // RolloutWave is a wave of a roll-out. Its fields are those of the view jobs.rollout_waves.
 type RolloutWave struct {
-	Wave        int    `json:"wave"` // from 1
-	Name        string `json:"name"`
-	State       string `json:"state"`
-	Targets     int    `json:"targets"`
-	Parallelism *int   `json:"max_parallelism,omitempty"`
-	Pace        *int   `json:"pace,omitempty"` // targets that start in any minute
-	BakeSeconds int    `json:"bake_seconds"`
-	Approval    string `json:"approval"`              // none, any or other: who did not start the roll-out
-	Window      string `json:"window_name,omitempty"` // calendar in whose windows alone it starts and goes on
-
-	MaxFailed          int    `json:"max_failed"`
-	MaxUnknown         int    `json:"max_unknown"`
-	MaxUnreached       int    `json:"max_unreached"`
-	MaxDurationPercent *int   `json:"max_duration_percent,omitempty"` // of the median of earlier runs
-	ProbeJob           string `json:"probe_job_name,omitempty"`
-	ProbeEvery         *int   `json:"probe_every_seconds,omitempty"`
-	ProbeCheck         string `json:"probe_check,omitempty"` // what the probe must return, in words
-
-	Run             *uuid.UUID `json:"run_id,omitempty"` // its latest run
-	ProbeRun        *uuid.UUID `json:"probe_run_id,omitempty"`
-	BeforeRun       *uuid.UUID `json:"before_run_id,omitempty"` // of its probe before it
-	StartedAt       *time.Time `json:"started_at,omitempty"`
-	EndedAt         *time.Time `json:"ended_at,omitempty"`
-	BakeUntil       *time.Time `json:"bake_until,omitempty"`
-	ApprovedAt      *time.Time `json:"approved_at,omitempty"`
-	ApprovedBy      string     `json:"approved_by,omitempty"`
-	ApprovalComment string     `json:"approval_comment,omitempty"`
-
-	Succeeded int    `json:"succeeded"`
-	Failed    int    `json:"failed"` // with those whose outcome is unknown
-	Unknown   int    `json:"unknown"`
-	Unreached int    `json:"unreached"`
-	MedianMS  *int64 `json:"median_ms,omitempty"` // duration of its targets
-	UsualMS   *int64 `json:"usual_ms,omitempty"`  // duration of the targets of earlier runs
-	Gate      string `json:"gate,omitempty"`      // what the gates found
-
-	PreflightRun    *uuid.UUID `json:"preflight_run_id,omitempty"` // the latest one
-	PreflightFailed *int       `json:"preflight_failed,omitempty"` // targets that failed it
-	LeftOut         int        `json:"left_out,omitempty"`         // because they failed it
+	waveRow
 
 	// While its preflight runs: its checks, one of each target for each step, and those that have
 	// ended.
@@ -107,18 +69,8 @@ type RolloutWave struct {
 	PreflightChecked *int `json:"preflight_checked,omitempty"`
 }
 
-// NewRolloutWave converts a wave.
-func NewRolloutWave(w rollouts.Wave) RolloutWave {
-	return RolloutWave{
-		Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, Parallelism: w.Parallelism, Pace: w.Pace,
-		BakeSeconds: w.BakeSeconds, Approval: w.Approval, Window: w.Window, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached,
-		MaxDurationPercent: w.MaxDurationPercent, ProbeJob: w.ProbeJob, ProbeEvery: w.ProbeEvery, ProbeCheck: w.ProbeCheck,
-		Run: OptionalID(w.Run), ProbeRun: OptionalID(w.ProbeRun), BeforeRun: OptionalID(w.BeforeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
-		ApprovedAt: Optional(w.ApprovedAt), ApprovedBy: w.ApprovedBy, ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded,
-		Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS, UsualMS: w.UsualMS, Gate: w.Gate,
-		PreflightRun: OptionalID(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,
-	}
-}
+// waveRow lets the field Wave of the row be one of RolloutWave.
+type waveRow = rollouts.Wave
 
 // RolloutDetail is a roll-out with its waves; none before its targets are assigned.
 type RolloutDetail struct {
@@ -128,37 +80,11 @@ type RolloutDetail struct {
 
 // NewRolloutDetail converts a roll-out with its waves.
 func NewRolloutDetail(r rollouts.Rollout, waves []rollouts.Wave) RolloutDetail {
-	d := RolloutDetail{Rollout: NewRollout(r), Waves: []RolloutWave{}}
-	for _, w := range waves {
-		d.Waves = append(d.Waves, NewRolloutWave(w))
-	}
-	return d
+	return RolloutDetail{Rollout: NewRollout(r), Waves: Each(waves, func(w rollouts.Wave) RolloutWave { return RolloutWave{waveRow: w} })}
 }
 
 // RolloutTarget is a target of a roll-out. Its fields are those of the view jobs.rollout_targets.
-type RolloutTarget struct {
-	Wave      int        `json:"wave"` // 0: no wave has it
-	WaveName  string     `json:"wave_name,omitempty"`
-	Place     int        `json:"place"` // within its wave, from 1
-	TargetID  uuid.UUID  `json:"target_id"`
-	Server    string     `json:"server_name"`
-	Database  string     `json:"database_name"`
-	State     string     `json:"state"`               // Pending, Succeeded, Failed, Unknown, Unreached or LeftOut
-	Run       *uuid.UUID `json:"run_id,omitempty"`    // the last run of the wave that had it
-	Preflight string     `json:"preflight,omitempty"` // what its preflight found, if it failed it
-
-	ProbeRows   *int64   `json:"probe_rows,omitempty"`   // that the latest probe after the wave returned there
-	ProbeValue  *float64 `json:"probe_value,omitempty"`  // the number that it returned
-	ProbeBefore *float64 `json:"probe_before,omitempty"` // the number that the probe before the wave returned
-}
-
-// NewRolloutTarget converts a target.
-func NewRolloutTarget(t rollouts.Target) RolloutTarget {
-	return RolloutTarget{
-		Wave: t.Wave, WaveName: t.WaveName, Place: t.Place, TargetID: t.TargetID, Server: t.Server, Database: t.Database, State: t.State,
-		Run: OptionalID(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,
-	}
-}
+type RolloutTarget struct{ rollouts.Target }
 
 // ChangedRollout says where a roll-out is after a command, and what happens next.
 type ChangedRollout struct {

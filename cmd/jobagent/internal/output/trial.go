@@ -46,58 +46,39 @@ func (t TrialTarget) remark() string {
 
 // TrialBatch is what a trial reports of a batch of a script.
 type TrialBatch struct {
-	Batch      int         `json:"batch"`               // from 1
-	Line       int         `json:"line"`                // of the script, from 1
-	Runs       int         `json:"runs"`                // how often it ran: the number after GO, or 1
-	Verdict    string      `json:"verdict"`             // Ran, Failed, EndedTransaction or Skipped
-	Reason     string      `json:"reason,omitempty"`    // of a verdict other than Ran
-	Warnings   []string    `json:"warnings,omitempty"`  // what is not rolled back
-	DurationMS int64       `json:"duration_ms"`         // by the agent's clock
-	Rows       int64       `json:"rows"`                // sum of the row counts
-	LogBytes   *int64      `json:"log_bytes,omitempty"` // of the transaction log; absent: could not be read
-	Locks      []TrialLock `json:"locks,omitempty"`     // that the transaction holds after the batch
-	Objects    []string    `json:"objects,omitempty"`   // on which there are locks
-	Plan       *TrialPlan  `json:"plan,omitempty"`      // the estimated plan, with --plan
-	Unread     []string    `json:"unread,omitempty"`    // what could not be read, and why
+	Batch      int                 `json:"batch"`               // from 1
+	Line       int                 `json:"line"`                // of the script, from 1
+	Runs       int                 `json:"runs"`                // how often it ran: the number after GO, or 1
+	Verdict    string              `json:"verdict"`             // Ran, Failed, EndedTransaction or Skipped
+	Reason     string              `json:"reason,omitempty"`    // of a verdict other than Ran
+	Warnings   []string            `json:"warnings,omitempty"`  // what is not rolled back
+	DurationMS int64               `json:"duration_ms"`         // by the agent's clock
+	Rows       int64               `json:"rows"`                // sum of the row counts
+	LogBytes   *int64              `json:"log_bytes,omitempty"` // of the transaction log; absent: could not be read
+	Locks      []targets.TrialLock `json:"locks,omitempty"`     // that the transaction holds after the batch
+	Objects    []string            `json:"objects,omitempty"`   // on which there are locks
+	Plan       *TrialPlan          `json:"plan,omitempty"`      // the estimated plan, with --plan
+	Unread     []string            `json:"unread,omitempty"`    // what could not be read, and why
 }
 
 // TrialPlan is the estimated plan of a batch.
 type TrialPlan struct {
-	Count      int             `json:"count"`                // of statements
-	Cost       float64         `json:"cost"`                 // of all statements, in the optimizer's unit
-	Statements []PlanStatement `json:"statements,omitempty"` // the first 50
-	Warnings   []string        `json:"warnings,omitempty"`   // missing indexes, conversions and so on
-	Files      []string        `json:"files,omitempty"`      // with --plan-dir
-}
-
-// PlanStatement is a statement in a plan. Figures that are absent are not in the plan.
-type PlanStatement struct {
-	Type string   `json:"type"`           // SELECT, EXECUTE PROC and so on
-	Rows *float64 `json:"rows,omitempty"` // estimate
-	Cost *float64 `json:"cost,omitempty"` // estimate
-}
-
-// TrialLock are the locks of one kind on one object.
-type TrialLock struct {
-	Type   string `json:"type"`             // DATABASE, OBJECT, KEY and so on
-	Mode   string `json:"mode"`             // S, X, Sch-M and so on
-	Object string `json:"object,omitempty"` // schema and name
-	Count  int64  `json:"count"`
+	Count      int                     `json:"count"`                // of statements
+	Cost       float64                 `json:"cost"`                 // of all statements, in the optimizer's unit
+	Statements []targets.PlanStatement `json:"statements,omitempty"` // the first 50
+	Warnings   []string                `json:"warnings,omitempty"`   // missing indexes, conversions and so on
+	Files      []string                `json:"files,omitempty"`      // with --plan-dir
 }
 
 // NewTrialBatch converts a report.
 func NewTrialBatch(b targets.TrialBatch) TrialBatch {
-	locks := Each(b.Locks, func(l targets.TrialLock) TrialLock { return TrialLock(l) })
 	var plan *TrialPlan
 	if b.Plan != nil {
-		plan = &TrialPlan{Count: b.Plan.Count, Cost: b.Plan.Cost, Warnings: b.Plan.Warnings}
-		for _, s := range b.Plan.Statements {
-			plan.Statements = append(plan.Statements, PlanStatement(s))
-		}
+		plan = &TrialPlan{Count: b.Plan.Count, Cost: b.Plan.Cost, Statements: b.Plan.Statements, Warnings: b.Plan.Warnings}
 	}
 	return TrialBatch{
 		Batch: b.Batch, Line: b.Line, Runs: b.Runs, Verdict: string(b.Verdict), Reason: b.Reason, Warnings: b.Warnings,
-		DurationMS: b.DurationMS, Rows: b.Rows, LogBytes: b.LogBytes, Locks: locks, Objects: b.Objects, Plan: plan, Unread: b.Unread,
+		DurationMS: b.DurationMS, Rows: b.Rows, LogBytes: b.LogBytes, Locks: b.Locks, Objects: b.Objects, Plan: plan, Unread: b.Unread,
 	}
 }
 
@@ -207,11 +188,11 @@ const shownStatements = 5
 // summary returns a plan in one line: its statements, the most expensive ones first.
 func (p TrialPlan) summary() string {
 	text := wording.Count(p.Count, "statement")
-	list := slices.DeleteFunc(slices.Clone(p.Statements), func(s PlanStatement) bool { return s.Rows == nil && s.Cost == nil })
+	list := slices.DeleteFunc(slices.Clone(p.Statements), func(s targets.PlanStatement) bool { return s.Rows == nil && s.Cost == nil })
 	if len(list) == 0 {
 		return text + ", without estimates"
 	}
-	slices.SortStableFunc(list, func(a, b PlanStatement) int { return cmp.Compare(value(b.Cost), value(a.Cost)) })
+	slices.SortStableFunc(list, func(a, b targets.PlanStatement) int { return cmp.Compare(value(b.Cost), value(a.Cost)) })
 	var parts []string
 	for _, s := range list[:min(len(list), shownStatements)] {
 		parts = append(parts, fmt.Sprintf("%s %s rows, cost %s", s.Type, figure(value(s.Rows)), figure(value(s.Cost))))

@@ -85,27 +85,21 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ALERT_ID", Short: "Show an alert with its deliveries", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := alertID(args[0])
+		RunE: connect.One(a.ReadStore, alertID, func(cmd *cobra.Command, id int64, store *controldb.Store) error {
+			list, err := alerting.On(store).Alerts(cmd.Context(), alerting.Filter{ID: id})
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := alerting.On(store).Alerts(cmd.Context(), alerting.Filter{ID: id})
-				if err != nil {
-					return err
-				}
-				if len(list) == 0 {
-					return exit.With(exit.CodeNotFound, fmt.Errorf("the alert %d does not exist; jobagent alert history lists all alerts", id))
-				}
-				deliveries, err := alerting.On(store).Deliveries(cmd.Context(), alerting.DeliveryFilter{AlertID: id})
-				if err != nil {
-					return err
-				}
-				v := output.AlertDetail{Alert: list[0], Deliveries: output.Each(deliveries, viewDelivery)}
-				return a.Emit(v, func(w io.Writer) error { return writeAlert(w, v) })
-			})
-		},
+			if len(list) == 0 {
+				return exit.With(exit.CodeNotFound, fmt.Errorf("the alert %d does not exist; jobagent alert history lists all alerts", id))
+			}
+			deliveries, err := alerting.On(store).Deliveries(cmd.Context(), alerting.DeliveryFilter{AlertID: id})
+			if err != nil {
+				return err
+			}
+			v := output.AlertDetail{Alert: list[0], Deliveries: output.Each(deliveries, viewDelivery)}
+			return a.Emit(v, func(w io.Writer) error { return writeAlert(w, v) })
+		}),
 	}
 }
 
@@ -183,18 +177,12 @@ func newAckCommand(a *connect.App) *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
 		Use: "ack ALERT_ID", Short: "Acknowledge an alert: nothing more is sent about it", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := alertID(args[0])
-			if err != nil {
+		RunE: connect.One(a.WithStore, alertID, func(cmd *cobra.Command, id int64, store *controldb.Store) error {
+			if err := alerting.On(store).Acknowledge(cmd.Context(), id, note); err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := alerting.On(store).Acknowledge(cmd.Context(), id, note); err != nil {
-					return err
-				}
-				return a.Done(output.AcknowledgedAlert{ID: id}, "acknowledged the alert %d", id)
-			})
-		},
+			return a.Done(output.AcknowledgedAlert{ID: id}, "acknowledged the alert %d", id)
+		}),
 	}
 	cmd.Flags().StringVar(&note, "note", "", "what is done about it")
 	return cmd

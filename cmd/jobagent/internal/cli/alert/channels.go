@@ -119,33 +119,19 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 }
 
 func newDeleteChannelCommand(a *connect.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Deletes(&cobra.Command{
 		Use: "delete CHANNEL", Short: "Delete a channel that no rule uses", Args: cobra.ExactArgs(1),
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := command.Confirm(cmd, command.Fixed("This deletes the channel %s", args[0])); err != nil {
-				return err
-			}
-			if err := alerting.On(store).DeleteChannel(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.Done(output.AlertChannelName{Name: args[0]}, "deleted the channel %s", args[0])
-		}),
-	}
-	command.AddYes(cmd)
-	return cmd
+	}, "This deletes the channel %s", "deleted the channel %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.AlertChannelName{Name: args[0]}, alerting.On(store).DeleteChannel(cmd.Context(), args[0])
+	})
 }
 
 func newListChannelsCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, channelColumns, &cobra.Command{
+	return connect.List(a, channelColumns, &cobra.Command{
 		Use: "list", Short: "List the channels", Args: cobra.NoArgs,
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := alerting.On(store).Channels(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			views := output.Each(list, func(c alerting.Channel) output.AlertChannel { return output.AlertChannel{Channel: c} })
-			return output.List(&a.Printer, views, channelColumns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.AlertChannel, error) {
+		list, err := alerting.On(store).Channels(cmd.Context(), "")
+		return output.Each(list, func(c alerting.Channel) output.AlertChannel { return output.AlertChannel{Channel: c} }), err
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/alerting"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // ruleFlags are the flags of a rule. A flag that is not given stays nil in the change.
@@ -85,7 +86,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			"  jobagent alert rule add bake RolloutBakeEnds --seconds 10m --channel on-call\n" +
 			"  jobagent alert rule add fleet TargetsChanged --percent-changed 5 --groups 'tenants*' --channel on-call",
 		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			err := alerting.On(store).AddRule(cmd.Context(), args[0], alerting.Condition(args[1]), f.change(cmd))
+			err := alerting.On(store).AddRule(cmd.Context(), args[0], model.AlertCondition(args[1]), f.change(cmd))
 			if err != nil {
 				return err
 			}
@@ -98,56 +99,38 @@ func newAddCommand(a *connect.App) *cobra.Command {
 
 func newUpdateCommand(a *connect.App) *cobra.Command {
 	var f ruleFlags
-	cmd := &cobra.Command{
+	cmd := a.Does(&cobra.Command{
 		Use: "update RULE", Short: "Change a rule; what is not given stays", Args: cobra.ExactArgs(1),
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := alerting.On(store).UpdateRule(cmd.Context(), args[0], f.change(cmd)); err != nil {
-				return err
-			}
-			return a.Done(output.AlertName{Name: args[0]}, "changed the rule %s", args[0])
-		}),
-	}
+	}, "changed the rule %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.AlertName{Name: args[0]}, alerting.On(store).UpdateRule(cmd.Context(), args[0], f.change(cmd))
+	})
 	f.add(cmd)
 	return cmd
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Deletes(&cobra.Command{
 		Use: "delete RULE", Short: "Delete a rule; its history stays", Args: cobra.ExactArgs(1),
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := command.Confirm(cmd, command.Fixed("This deletes the rule %s; what it has raised is resolved", args[0])); err != nil {
-				return err
-			}
-			if err := alerting.On(store).DeleteRule(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.Done(output.AlertName{Name: args[0]}, "deleted the rule %s", args[0])
-		}),
-	}
-	command.AddYes(cmd)
-	return cmd
+	}, "This deletes the rule %s; what it has raised is resolved", "deleted the rule %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.AlertName{Name: args[0]}, alerting.On(store).DeleteRule(cmd.Context(), args[0])
+	})
 }
 
 func newRulesCommand(a *connect.App, use string) *cobra.Command {
-	return command.List(&a.Printer, ruleColumns, &cobra.Command{
+	return connect.List(a, ruleColumns, &cobra.Command{
 		Use: use, Short: "List the rules", Args: cobra.MaximumNArgs(1),
-		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			list, err := alerting.On(store).Rules(cmd.Context(), strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			views := output.Each(list, func(r alerting.Rule) output.AlertRule { return output.AlertRule{Rule: r} })
-			return output.List(&a.Printer, views, ruleColumns)
-		}),
+	}, func(cmd *cobra.Command, args []string, store *controldb.Store) ([]output.AlertRule, error) {
+		list, err := alerting.On(store).Rules(cmd.Context(), strings.Join(args, ""))
+		return output.Each(list, func(r alerting.Rule) output.AlertRule { return output.AlertRule{Rule: r} }), err
 	})
 }
 
 // scope names the jobs or target groups that a rule watches.
 func scope(v output.AlertRule) string {
 	switch {
-	case v.Condition == alerting.AlertTargetsChanged && v.GroupPattern != "":
+	case v.Condition == model.AlertTargetsChanged && v.GroupPattern != "":
 		return v.GroupPattern
-	case v.Condition == alerting.AlertTargetsChanged:
+	case v.Condition == model.AlertTargetsChanged:
 		return "*"
 	case !v.Condition.IsAboutJobs():
 		return ""

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/deploy"
 	"github.com/jobagent/jobagent/controldb/doctor"
+	"github.com/jobagent/jobagent/controldb/identity"
 	"github.com/jobagent/jobagent/controldb/installed"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -29,16 +30,16 @@ func NewCommand(a *connect.App) *cobra.Command {
 		a.PrintsWith("--plan", output.MigrationPlan{}, a.Prints(output.Deployment{}, newMigrateCommand(a))),
 		a.Prints(output.Uninstallation{}, newUninstallCommand(a)),
 		a.Prints(output.Reference{}, newDescribeCommand(&a.Printer)),
-		a.Prints([]output.GrantSection{}, newGrantsCommand(&a.Printer)),
+		a.Prints([]deploy.GrantSection{}, newGrantsCommand(&a.Printer)),
 		command.StandsFor("jobs.sp_pause_control_database", a.Prints(output.Pause{}, newPauseCommand(a))),
 		command.StandsFor("jobs.sp_resume_control_database", a.Prints(output.Pause{}, newResumeCommand(a))),
-		command.StandsFor("jobs.sp_after_restore", a.Prints(output.Restored{}, newAfterRestoreCommand(a))),
+		command.StandsFor("jobs.sp_after_restore", a.Prints(identity.Restored{}, newAfterRestoreCommand(a))),
 	)
 }
 
 func newInstallCommand(a *connect.App) *cobra.Command {
 	return newSchemaCommand(a, "install", "Install the control schema in an existing database; can be repeated",
-		func(s *controldb.Store, ctx context.Context) error { return deploy.On(s).Install(ctx) }, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return deploy.On(s).Install(ctx) }, func(version int, warnings []doctor.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "installed the control schema, version %d", version)
 		})
@@ -51,7 +52,7 @@ func newMigrateCommand(a *connect.App) *cobra.Command {
 		}
 	}}
 	cmd := newSchemaCommand(a, "migrate", "Migrate the control schema to this program's version",
-		func(s *controldb.Store, ctx context.Context) error { return deploy.On(s).MigrateWith(ctx, options) }, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return deploy.On(s).MigrateWith(ctx, options) }, func(version int, warnings []doctor.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is at version %d", version)
 		})
@@ -81,7 +82,7 @@ it, for example to leave a release that has a fault. The tables must have this p
 		if err != nil {
 			return err
 		}
-		return a.Emit(output.NewMigrationPlan(p), func(w io.Writer) error { return writePlan(w, p) })
+		return a.Emit(output.MigrationPlan{Plan: p}, func(w io.Writer) error { return writePlan(w, p) })
 	}
 	return cmd
 }
@@ -179,7 +180,7 @@ It is refused while a run is active or an agent is at work. Without a terminal i
 
 func newVerifyCommand(a *connect.App) *cobra.Command {
 	return newSchemaCommand(a, "verify", "Compare the control schema with this program; changes nothing",
-		func(s *controldb.Store, ctx context.Context) error { return installed.On(s).Verify(ctx) }, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return installed.On(s).Verify(ctx) }, func(version int, warnings []doctor.Finding) error {
 			v := output.Verification{Differences: []string{}, SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is version %d and has no differences", version)
 		})
@@ -189,7 +190,7 @@ func newVerifyCommand(a *connect.App) *cobra.Command {
 // calls done with this program's schema version and the warnings about the database.
 func newSchemaCommand(
 	a *connect.App, use, short string, act func(*controldb.Store, context.Context) error,
-	done func(version int, warnings []output.Finding) error,
+	done func(version int, warnings []doctor.Finding) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
@@ -238,17 +239,17 @@ func noteOtherTables(ctx context.Context, p *output.Printer, store *controldb.St
 
 // databaseWarnings returns the findings about the database that are not OK. Without -o json, it
 // also writes them to stderr.
-func databaseWarnings(ctx context.Context, p *output.Printer, store *controldb.Store) ([]output.Finding, error) {
+func databaseWarnings(ctx context.Context, p *output.Printer, store *controldb.Store) ([]doctor.Finding, error) {
 	found, err := doctor.On(store).ExamineDatabase(ctx)
 	if err != nil {
 		return nil, err
 	}
-	warnings := []output.Finding{}
+	warnings := []doctor.Finding{}
 	for _, f := range found {
 		if f.Severity == doctor.SeverityOK {
 			continue
 		}
-		warnings = append(warnings, output.NewFinding(f))
+		warnings = append(warnings, f)
 		if !p.Structured() {
 			fmt.Fprintf(p.Stderr, "%s: %s: %s; to fix it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Fix()))
 		}
@@ -272,8 +273,7 @@ must have no rights on the control database.`,
 			if err != nil {
 				return exit.Usagef("%w", err)
 			}
-			views := output.Each(sections, func(s deploy.GrantSection) output.GrantSection { return output.GrantSection(s) })
-			return p.Emit(views, func(w io.Writer) error {
+			return p.Emit(sections, func(w io.Writer) error {
 				for i, s := range sections {
 					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {
 						return err

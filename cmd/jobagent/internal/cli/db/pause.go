@@ -124,8 +124,7 @@ It needs no agent, and can be repeated. A person is asked; --yes answers.`,
 				if err != nil {
 					return err
 				}
-				v := restoredView(r)
-				return a.Emit(v, func(w io.Writer) error { return writeRestored(w, v) })
+				return a.Emit(r, func(w io.Writer) error { return writeRestored(w, r) })
 			})
 		},
 	}
@@ -133,26 +132,8 @@ It needs no agent, and can be repeated. A person is asked; --yes answers.`,
 	return cmd
 }
 
-// restoredView converts what after-restore found.
-func restoredView(r identity.Restored) output.Restored {
-	v := output.Restored{
-		Incarnation: r.Incarnation, PausedTime: r.PausedAt, Terms: r.Terms,
-		DueSchedules: r.DueSchedules, ActiveRuns: r.ActiveRuns, Due: []output.RestoredSchedule{}, Runs: []output.RestoredRun{},
-	}
-	for _, s := range r.Due {
-		v.Due = append(v.Due, output.RestoredSchedule{JobName: s.JobName, Schedule: s.Schedule, DueTime: s.DueAt, CatchUp: s.CatchUp, Overlap: s.Overlap})
-	}
-	for _, x := range r.Runs {
-		v.Runs = append(v.Runs, output.RestoredRun{
-			ID: x.ID, JobName: x.JobName, Lifecycle: x.Lifecycle, CreateTime: x.CreatedAt, Targets: x.Targets,
-			Succeeded: x.Succeeded, Failed: x.Failed, Unknown: x.Unknown, Message: x.Message,
-		})
-	}
-	return v
-}
-
 // writeRestored writes the answer of after-restore for people.
-func writeRestored(w io.Writer, v output.Restored) error {
+func writeRestored(w io.Writer, v identity.Restored) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The control database is paused. Incarnation %s; %d terms ended.\n", v.Incarnation, v.Terms)
 	fmt.Fprintf(&b, "\nSchedules that are due: %d\n", v.DueSchedules)
@@ -161,7 +142,7 @@ func writeRestored(w io.Writer, v output.Restored) error {
 		if s.Schedule != "" {
 			name += ", schedule " + s.Schedule
 		}
-		fmt.Fprintf(&b, "  %s: due since %s", terminal.Clean(name), s.DueTime.Format(time.RFC3339))
+		fmt.Fprintf(&b, "  %s: due since %s", terminal.Clean(name), s.DueAt.Format(time.RFC3339))
 		if s.CatchUp != "" {
 			fmt.Fprintf(&b, ", catch-up %s", terminal.Clean(s.CatchUp))
 		}

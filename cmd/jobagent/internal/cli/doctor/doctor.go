@@ -86,8 +86,7 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 
 // emitFindings prints all findings as a table, and then the remedy of each warning and error.
 func emitFindings(p *output.Printer, found []doctor.Finding) error {
-	views := output.Each(found, output.NewFinding)
-	if err := output.List(p, views, columns); err != nil || !p.Text() {
+	if err := output.List(p, found, columns); err != nil || !p.Text() {
 		return err
 	}
 	for _, f := range found {
@@ -103,7 +102,7 @@ func emitFindings(p *output.Printer, found []doctor.Finding) error {
 }
 
 // columns are those of doctor.
-var columns = output.Columns([]output.Column[output.Finding]{
+var columns = output.Columns([]output.Column[doctor.Finding]{
 	{Name: "severity", State: true, Keep: true},
 	{Name: "code", Header: "CHECK", ID: true, Keep: true},
 	{Name: "found", Header: "RESULT", Min: 20, Rest: true, Wrap: true, Keep: true},

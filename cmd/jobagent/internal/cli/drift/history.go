@@ -98,18 +98,13 @@ var baselineColumns = output.Columns([]output.Column[output.DriftBaseline]{
 })
 
 func newBaselinesCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, baselineColumns, &cobra.Command{
+	return connect.List(a, baselineColumns, &cobra.Command{
 		Use: "list", Short: "List the baselines", Args: cobra.NoArgs,
 		Long:    "List the baselines, with the database from which each was taken. A baseline has a row for each options with which its\ndatabase had been read.",
 		Example: "  jobagent drift baseline list",
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := drifts.On(store).Baselines(cmd.Context())
-			if err != nil {
-				return err
-			}
-			views := output.Each(list, func(b drifts.Baseline) output.DriftBaseline { return output.DriftBaseline{Baseline: b} })
-			return output.List(&a.Printer, views, baselineColumns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.DriftBaseline, error) {
+		list, err := drifts.On(store).Baselines(cmd.Context())
+		return output.Each(list, func(b drifts.Baseline) output.DriftBaseline { return output.DriftBaseline{Baseline: b} }), err
 	})
 }
 
@@ -138,15 +133,11 @@ whose member against has this name compare their databases with it. The baseline
 }
 
 func newDeleteBaselineCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Does(&cobra.Command{
 		Use: "delete BASELINE", Short: "Delete a baseline", Args: cobra.ExactArgs(1),
 		Long:    "Delete a baseline. Steps that name it fail from then on.",
 		Example: "  jobagent drift baseline delete release-7",
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := drifts.On(store).DeleteBaseline(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.Done(output.BaselineName{Name: args[0]}, "deleted the baseline %s", args[0])
-		}),
-	}
+	}, "deleted the baseline %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.BaselineName{Name: args[0]}, drifts.On(store).DeleteBaseline(cmd.Context(), args[0])
+	})
 }

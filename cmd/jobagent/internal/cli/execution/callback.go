@@ -51,25 +51,19 @@ func newCallbacksCommand(a *connect.App) *cobra.Command {
 		Use: "callbacks EXECUTION_ID", Short: "List the callbacks of a run's actions", Args: cobra.ExactArgs(1),
 		Long: `List the callbacks of a run: the reports that end its asynchronous actions.
 "jobagent execution complete" reports instead of the application.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseExecutionID(args[0])
+		RunE: connect.One(a.ReadStore, parseExecutionID, func(cmd *cobra.Command, id uuid.UUID, store *controldb.Store) error {
+			list, err := callbacks.On(store).OfRun(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := callbacks.On(store).OfRun(cmd.Context(), id)
-				if err != nil {
+			if len(list) == 0 { // does the run exist?
+				if _, err := runs.Read(cmd.Context(), executions.On(store), id); err != nil {
 					return err
 				}
-				if len(list) == 0 { // does the run exist?
-					if _, err := runs.Read(cmd.Context(), executions.On(store), id); err != nil {
-						return err
-					}
-				}
-				views := viewCallbacks(list)
-				return output.List(&a.Printer, views, callbackColumns)
-			})
-		},
+			}
+			views := viewCallbacks(list)
+			return output.List(&a.Printer, views, callbackColumns)
+		}),
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
@@ -57,18 +58,12 @@ func newErrorsCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, errorColumns(0), &cobra.Command{
 		Use: "errors EXECUTION_ID", Short: "List the errors of a run, grouped by message", Args: cobra.ExactArgs(1),
 		Long: "List the errors of a run, grouped by message. The table names some targets of each error; -o wide, csv and\njson name all.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseExecutionID(args[0])
+		RunE: connect.One(a.ReadStore, parseExecutionID, func(cmd *cobra.Command, id uuid.UUID, store *controldb.Store) error {
+			rows, err := runs.Read(cmd.Context(), executions.On(store), id)
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				rows, err := runs.Read(cmd.Context(), executions.On(store), id)
-				if err != nil {
-					return err
-				}
-				return output.List(&a.Printer, runs.GroupErrors(rows), errorColumns(named(&a.Printer)))
-			})
-		},
+			return output.List(&a.Printer, runs.GroupErrors(rows), errorColumns(named(&a.Printer)))
+		}),
 	})
 }

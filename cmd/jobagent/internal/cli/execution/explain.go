@@ -24,7 +24,8 @@ func viewExplanation(e executions.Explanation) output.Explanation {
 		StopRequestedAt: output.Optional(e.StopRequestedAt), StopRequestedBy: e.StopRequestedBy,
 		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text,
 		AdvanceSkipped: output.Optional(e.AdvanceSkippedSince),
-		Waits:          []output.Wait{}, Totals: []output.WaitTotal{}, Ends: []output.EndTotal{},
+		Waits:          []output.Wait{}, Totals: append([]executions.WaitTotal{}, e.Totals...),
+		Ends: output.Each(e.Ends, func(x executions.End) output.EndTotal { return output.EndTotal{End: x} }),
 	}
 	for _, w := range e.Waits {
 		agent := ""
@@ -51,50 +52,28 @@ func viewExplanation(e executions.Explanation) output.Explanation {
 			SessionID:    w.SessionID,
 		})
 	}
-	for _, t := range e.Totals {
-		v.Totals = append(v.Totals, output.WaitTotal{StepID: t.StepID, WaitsFor: t.For, Total: t.Total})
-	}
-	for _, x := range e.Ends {
-		v.Ends = append(v.Ends, output.EndTotal{
-			StepID:      x.StepID,
-			Lifecycle:   x.Lifecycle,
-			ErrorNumber: x.ErrorNumber,
-			Total:       x.Total,
-			Unknown:     x.OutcomeUnknown,
-			Decides:     x.Decides,
-			Server:      x.Server,
-			Database:    x.Database,
-			Message:     x.Message,
-		})
-	}
 	return v
 }
 
 func newExplainCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "explain EXECUTION_ID", Short: "Explain why a run waits, or why it ended as it did", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseExecutionID(args[0])
+		RunE: connect.One(a.ReadStore, parseExecutionID, func(cmd *cobra.Command, id uuid.UUID, store *controldb.Store) error {
+			e, err := executions.On(store).Explain(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				e, err := executions.On(store).Explain(cmd.Context(), id)
-				if err != nil {
+			if e.Active {
+				if err := a.WarnPause(cmd.Context(), store); err != nil {
 					return err
 				}
-				if e.Active {
-					if err := a.WarnPause(cmd.Context(), store); err != nil {
-						return err
-					}
-				}
-				v := viewExplanation(e)
-				if v.AdvanceSkipped != nil {
-					v.AdvanceLock = store.DescribeAdvanceLock(cmd.Context())
-				}
-				return a.Emit(v, func(w io.Writer) error { return printExplanation(w, v) })
-			})
-		},
+			}
+			v := viewExplanation(e)
+			if v.AdvanceSkipped != nil {
+				v.AdvanceLock = store.DescribeAdvanceLock(cmd.Context())
+			}
+			return a.Emit(v, func(w io.Writer) error { return printExplanation(w, v) })
+		}),
 	}
 }
 
@@ -133,7 +112,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 		fmt.Fprintln(w)
 		t := output.NewTable("STEP", "TARGETS WAIT FOR", "TOTAL")
 		for _, x := range e.Totals {
-			t.Add(x.StepID, x.WaitsFor, x.Total)
+			t.Add(x.StepID, x.For, x.Total)
 		}
 		if err := t.Write(w); err != nil {
 			return err
@@ -154,7 +133,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 			first += "/" + x.Database
 		}
 		ended := string(x.Lifecycle)
-		if x.Unknown {
+		if x.OutcomeUnknown {
 			ended += " (outcome unknown)"
 		}
 		t.Add(x.StepID, ended, number, x.Total, x.Decides, first, output.Said(x.Message))

@@ -32,29 +32,6 @@ import (
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
-// viewJob converts a job for -o json.
-func viewJob(j catalog.Job) output.Job {
-	return output.Job{
-		Name:          j.Name,
-		ID:            j.ID,
-		Version:       j.Version,
-		Description:   j.Description,
-		Enabled:       j.Enabled,
-		IntervalType:  j.IntervalType,
-		IntervalCount: j.IntervalCount,
-		Start:         j.Start,
-		End:           j.End,
-		Steps:         nil,
-	}
-}
-
-// viewPlan adds to a job when it runs.
-func viewPlan(j output.Job, p catalog.JobPlan) output.Job {
-	j.Schedules, j.ActiveSchedules, j.NextDue = p.Named, p.Active, output.Optional(p.NextDue)
-	j.ParametersFault = p.ParametersFault
-	return j
-}
-
 // columns are those of job list.
 var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "job_name", Header: "NAME", ID: true, Min: 16, Keep: true},
@@ -72,7 +49,7 @@ var columns = output.Columns([]output.Column[output.Job]{
 // schedules, or by none.
 func schedules(j output.Job) string {
 	var parts []string
-	if hasOwnSchedule(j) {
+	if j.HasOwnSchedule() {
 		text, _, _ := strings.Cut(inWords(j), "; ") // without bounds; all times are in UTC
 		text = strings.TrimSuffix(text, ", UTC")
 		if !j.Enabled {
@@ -81,21 +58,16 @@ func schedules(j output.Job) string {
 		parts = append(parts, text)
 	}
 	switch {
-	case j.Schedules == 0:
-	case j.ActiveSchedules == j.Schedules:
-		parts = append(parts, fmt.Sprintf("%d active", j.ActiveSchedules))
+	case j.Named == 0:
+	case j.Active == j.Named:
+		parts = append(parts, fmt.Sprintf("%d active", j.Active))
 	default:
-		parts = append(parts, fmt.Sprintf("%d of %d active", j.ActiveSchedules, j.Schedules))
+		parts = append(parts, fmt.Sprintf("%d of %d active", j.Active, j.Named))
 	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// hasOwnSchedule is catalog.Job.HasOwnSchedule for a job that is shown.
-func hasOwnSchedule(j output.Job) bool {
-	return catalog.Job{Enabled: j.Enabled, IntervalType: j.IntervalType, Start: j.Start}.HasOwnSchedule()
 }
 
 // inWords describes the schedule of the job's own definition.
@@ -144,7 +116,7 @@ NEXT RUN is the next instant of all its schedules that start runs (UTC).`,
 			for _, p := range plans {
 				byJob[p.JobName] = p
 			}
-			return output.List(&a.Printer, output.Each(list, func(j catalog.Job) output.Job { return viewPlan(viewJob(j), byJob[j.Name]) }), columns)
+			return output.List(&a.Printer, output.Each(list, func(j catalog.Job) output.Job { return output.Job{Job: j, JobPlan: byJob[j.Name]} }), columns)
 		}),
 	})
 }
@@ -169,12 +141,12 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v := viewJob(job)
+			v := output.Job{Job: job}
 			if v.Parameters, err = viewParameters(detail.Parameters); err != nil {
 				return err
 			}
 			for _, p := range plans {
-				v = viewPlan(v, p)
+				v.JobPlan = p
 			}
 			if detail.RolloutPlan != "" {
 				plan, err := catalog.On(store).JobRolloutPlan(cmd.Context(), job.Name)
@@ -197,16 +169,16 @@ func printJob(w io.Writer, j output.Job) error {
 	switch {
 	case j.Enabled:
 		fmt.Fprintf(w, "own schedule: %s\n", output.OneLine(inWords(j)))
-	case hasOwnSchedule(j):
+	case j.HasOwnSchedule():
 		fmt.Fprintf(w, "own schedule, disabled: %s\n", output.OneLine(inWords(j)))
-	case j.Schedules == 0:
+	case j.Named == 0:
 		fmt.Fprintf(w, "no schedule: it runs when it is started\n")
 	}
-	if j.Schedules > 0 {
-		fmt.Fprintf(w, "named schedules: %d (%d active); jobagent schedule list --job JOB lists them\n", j.Schedules, j.ActiveSchedules)
+	if j.Named > 0 {
+		fmt.Fprintf(w, "named schedules: %d (%d active); jobagent schedule list --job JOB lists them\n", j.Named, j.Active)
 	}
-	if j.NextDue != nil {
-		fmt.Fprintf(w, "next due %s (%s)\n", j.NextDue.UTC().Format(time.RFC3339), schedule.Distance(time.Until(*j.NextDue)))
+	if !j.NextDue.IsZero() {
+		fmt.Fprintf(w, "next due %s (%s)\n", j.NextDue.UTC().Format(time.RFC3339), schedule.Distance(time.Until(j.NextDue)))
 	}
 	if j.ParametersFault != "" {
 		fmt.Fprintf(w, "starts no runs: %s\n", output.OneLine(j.ParametersFault))

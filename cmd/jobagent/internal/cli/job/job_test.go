@@ -93,6 +93,6 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 func TestJobShowTellsUnfitParameters(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printJob(&b, viewPlan(output.Job{Name: "j"}, catalog.JobPlan{Named: 1, ParametersFault: "on: tenant is missing"})))
+	require.NoError(t, printJob(&b, output.Job{Job: catalog.Job{Name: "j"}, JobPlan: catalog.JobPlan{Named: 1, ParametersFault: "on: tenant is missing"}}))
 	require.Contains(t, b.String(), "starts no runs: on: tenant is missing\n")
 }

@@ -51,21 +51,17 @@ func views(list []triggers.Trigger) []output.JobTrigger {
 
 func newListTriggersCommand(a *connect.App) *cobra.Command {
 	var job string
-	cmd := command.List(&a.Printer, triggerColumns, &cobra.Command{
+	cmd := connect.List(a, triggerColumns, &cobra.Command{
 		Use: "list", Short: "List triggers: the jobs that start after runs of other jobs", Args: cobra.NoArgs,
 		Example: "  jobagent job trigger list --job report",
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			if job != "" {
-				if _, err := lookup.Job(cmd.Context(), store, job); err != nil {
-					return err
-				}
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.JobTrigger, error) {
+		if job != "" {
+			if _, err := lookup.Job(cmd.Context(), store, job); err != nil {
+				return nil, err
 			}
-			list, err := triggers.On(store).Triggers(cmd.Context(), job)
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, views(list), triggerColumns)
-		}),
+		}
+		list, err := triggers.On(store).Triggers(cmd.Context(), job)
+		return views(list), err
 	})
 	cmd.Flags().StringVar(&job, "job", "", "only triggers that start this `job`")
 	return cmd
@@ -182,36 +178,23 @@ func newAddTriggerCommand(a *connect.App) *cobra.Command {
 
 func newUpdateTriggerCommand(a *connect.App) *cobra.Command {
 	var f triggerFlags
-	cmd := &cobra.Command{
+	cmd := a.Does(&cobra.Command{
 		Use: "update JOB TRIGGER", Short: "Change a trigger; properties without a flag stay unchanged", Args: cobra.ExactArgs(2),
 		Long: `Change a trigger; properties without a flag stay unchanged. If it then watches something else, or is disabled, what waits is
 recorded as skipped.`,
 		Example: "  jobagent job trigger update report 'after load' --run-when Finished\n  jobagent job trigger update report 'after load' --enabled=false",
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := triggers.On(store).Update(cmd.Context(), f.spec(cmd, args)); err != nil {
-				return err
-			}
-			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "updated trigger %s of job %s", args[1], args[0])
-		}),
-	}
+	}, "updated trigger %[2]s of job %[1]s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.JobTriggerName{Job: args[0], Name: args[1]}, triggers.On(store).Update(cmd.Context(), f.spec(cmd, args))
+	})
 	f.add(cmd, "", "")
 	return cmd
 }
 
 func newDeleteTriggerCommand(a *connect.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Deletes(&cobra.Command{
 		Use: "delete JOB TRIGGER", Short: "Delete a trigger; runs that it has started go on", Args: cobra.ExactArgs(2),
 		Example: "  jobagent job trigger delete report 'after load'",
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := command.Confirm(cmd, command.Fixed("This deletes the trigger %s of the job %s; what waits for it is skipped", args[1], args[0])); err != nil {
-				return err
-			}
-			if err := triggers.On(store).Delete(cmd.Context(), args[0], args[1]); err != nil {
-				return err
-			}
-			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "deleted trigger %s of job %s", args[1], args[0])
-		}),
-	}
-	command.AddYes(cmd)
-	return cmd
+	}, "This deletes the trigger %[2]s of the job %[1]s; what waits for it is skipped", "deleted trigger %[2]s of job %[1]s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.JobTriggerName{Job: args[0], Name: args[1]}, triggers.On(store).Delete(cmd.Context(), args[0], args[1])
+	})
 }

@@ -118,15 +118,11 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, columns, &cobra.Command{
+	return connect.List(a, columns, &cobra.Command{
 		Use: "list", Short: "List the limits with their running and waiting targets", Args: cobra.NoArgs,
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := settings.On(store).Limits(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, output.Each(list, viewLimit), columns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.Limit, error) {
+		list, err := settings.On(store).Limits(cmd.Context())
+		return output.Each(list, viewLimit), err
 	})
 }
 

@@ -292,27 +292,21 @@ func found(id int64, err error) error {
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show QUESTION_ID", Short: "Show a question, how far it is, and why databases failed", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+		RunE: connect.One(a.ReadStore, parseID, func(cmd *cobra.Command, id int64, store *controldb.Store) error {
+			q, err := read(cmd.Context(), store, id)
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				q, err := read(cmd.Context(), store, id)
-				if err != nil {
-					return err
-				}
-				errs, err := questions.On(store).Errors(cmd.Context(), id)
-				if err != nil {
-					return err
-				}
-				d := output.QuestionDetail{Question: q, Errors: []output.QuestionError{}}
-				for _, e := range errs {
-					d.Errors = append(d.Errors, output.QuestionError{Message: e.Message, Targets: e.Targets, Names: e.Names})
-				}
-				return a.Emit(d, func(w io.Writer) error { return show(w, q, errs) })
-			})
-		},
+			errs, err := questions.On(store).Errors(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			d := output.QuestionDetail{Question: q, Errors: []output.QuestionError{}}
+			for _, e := range errs {
+				d.Errors = append(d.Errors, output.QuestionError{Message: e.Message, Targets: e.Targets, Names: e.Names})
+			}
+			return a.Emit(d, func(w io.Writer) error { return show(w, q, errs) })
+		}),
 	}
 }
 
@@ -344,46 +338,34 @@ func newRowsCommand(a *connect.App) *cobra.Command {
 		Use: "rows QUESTION_ID", Short: "Print the rows of a question", Args: cobra.ExactArgs(1),
 		Long: `Print the rows that an agent has brought back for a question, as jobagent query prints them; of a question that has not ended, those
 that are there. It exits with 7 if a database failed, or if the question was canceled.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+		RunE: connect.One(a.ReadStore, parseID, func(cmd *cobra.Command, id int64, store *controldb.Store) error {
+			q, err := read(cmd.Context(), store, id)
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				q, err := read(cmd.Context(), store, id)
-				if err != nil {
-					return err
-				}
-				if !q.Readable {
-					return fmt.Errorf("only who asked question %d, and administrators, may read its rows", id)
-				}
-				return printRows(cmd.Context(), a, store, q)
-			})
-		},
+			if !q.Readable {
+				return fmt.Errorf("only who asked question %d, and administrators, may read its rows", id)
+			}
+			return printRows(cmd.Context(), a, store, q)
+		}),
 	})
 }
 
 func newCancelCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel QUESTION_ID", Short: "Cancel a question: its queries on the servers are canceled", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+		RunE: connect.One(a.WithStore, parseID, func(cmd *cobra.Command, id int64, store *controldb.Store) error {
+			if err := questions.On(store).Cancel(cmd.Context(), id); err != nil {
+				return found(id, err)
+			}
+			q, err := read(cmd.Context(), store, id)
 			if err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := questions.On(store).Cancel(cmd.Context(), id); err != nil {
-					return found(id, err)
-				}
-				q, err := read(cmd.Context(), store, id)
-				if err != nil {
-					return err
-				}
-				if !q.Active {
-					return a.Done(q, "question %d has ended: %s", id, q.Lifecycle)
-				}
-				return a.Done(q, "question %d is being canceled", id)
-			})
-		},
+			if !q.Active {
+				return a.Done(q, "question %d has ended: %s", id, q.Lifecycle)
+			}
+			return a.Done(q, "question %d is being canceled", id)
+		}),
 	}
 }

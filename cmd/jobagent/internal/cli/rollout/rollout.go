@@ -125,24 +125,18 @@ func newListCommand(a *connect.App) *cobra.Command {
 func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ROLLOUT_ID", Short: "Show a roll-out with its waves, their gates, and what happens next", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+		RunE: connect.One(a.ReadStore, parseID, func(cmd *cobra.Command, id uuid.UUID, store *controldb.Store) error {
+			d, err := runs.ReadRollout(cmd.Context(), rollouts.On(store), id)
 			if err != nil {
 				return err
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				d, err := runs.ReadRollout(cmd.Context(), rollouts.On(store), id)
-				if err != nil {
+			if d.Rollout.EndedAt == nil {
+				if err := a.WarnPause(cmd.Context(), store); err != nil {
 					return err
 				}
-				if d.Rollout.EndedAt == nil {
-					if err := a.WarnPause(cmd.Context(), store); err != nil {
-						return err
-					}
-				}
-				return a.Emit(d, func(w io.Writer) error { return runs.PrintRollout(&a.Printer, w, d) })
-			})
-		},
+			}
+			return a.Emit(d, func(w io.Writer) error { return runs.PrintRollout(&a.Printer, w, d) })
+		}),
 	}
 }
 
@@ -231,7 +225,7 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 					f.Wave = &d.Waves[i].Wave
 				}
 				rows := []output.RolloutTarget{}
-				err = eachTarget(cmd.Context(), store, id, f, func(t rollouts.Target) { rows = append(rows, output.NewRolloutTarget(t)) })
+				err = eachTarget(cmd.Context(), store, id, f, func(t rollouts.Target) { rows = append(rows, output.RolloutTarget{Target: t}) })
 				if err != nil {
 					return err
 				}

@@ -69,32 +69,19 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 }
 
 func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Deletes(&cobra.Command{
 		Use: "delete CALENDAR", Short: "Delete a calendar that no schedule names", Args: cobra.ExactArgs(1),
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := command.Confirm(cmd, command.Fixed("This deletes the calendar %s", args[0])); err != nil {
-				return err
-			}
-			if err := timetable.On(store).DeleteCalendar(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.Done(output.CalendarName{Name: args[0]}, "deleted calendar %s", args[0])
-		}),
-	}
-	command.AddYes(cmd)
-	return cmd
+	}, "This deletes the calendar %s", "deleted calendar %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.CalendarName{Name: args[0]}, timetable.On(store).DeleteCalendar(cmd.Context(), args[0])
+	})
 }
 
 func newCalendarListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, calendarColumns, &cobra.Command{
+	return connect.List(a, calendarColumns, &cobra.Command{
 		Use: "list", Short: "List all calendars", Args: cobra.NoArgs,
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := timetable.On(store).Calendars(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, output.Each(list, viewCalendar), calendarColumns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.Calendar, error) {
+		list, err := timetable.On(store).Calendars(cmd.Context(), "")
+		return output.Each(list, viewCalendar), err
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -14,20 +13,11 @@ import (
 )
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Deletes(&cobra.Command{
 		Use: "delete JOB SCHEDULE", Short: "Delete a schedule; its active runs continue", Args: cobra.ExactArgs(2),
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := command.Confirm(cmd, command.Fixed("This deletes the schedule %s of the job %s; its active runs go on", args[1], args[0])); err != nil {
-				return err
-			}
-			if err := timetable.On(store).Delete(cmd.Context(), args[0], args[1]); err != nil {
-				return err
-			}
-			return a.Done(output.ScheduleName{Job: args[0], Name: args[1]}, "deleted schedule %s of job %s", args[1], args[0])
-		}),
-	}
-	command.AddYes(cmd)
-	return cmd
+	}, "This deletes the schedule %[2]s of the job %[1]s; its active runs go on", "deleted schedule %[2]s of job %[1]s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.ScheduleName{Job: args[0], Name: args[1]}, timetable.On(store).Delete(cmd.Context(), args[0], args[1])
+	})
 }
 
 // optionalName returns the schedule's name among the arguments, or "" for the schedule of the job's

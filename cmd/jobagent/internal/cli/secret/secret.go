@@ -194,32 +194,18 @@ var columns = output.Columns([]output.Column[secrets.Secret]{
 })
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, columns, &cobra.Command{
+	return connect.List(a, columns, &cobra.Command{
 		Use: "list", Short: "List the secrets, without their values", Args: cobra.NoArgs,
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := secrets.On(store).Secrets(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, list, columns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]secrets.Secret, error) {
+		return secrets.On(store).Secrets(cmd.Context(), "")
 	})
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Deletes(&cobra.Command{
 		Use: "delete SECRET", Args: cobra.ExactArgs(1),
 		Short: "Delete a secret; attempts of actions that name it fail from then on",
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := command.Confirm(cmd, command.Fixed("This deletes the secret %s; actions that name it fail from then on", args[0])); err != nil {
-				return err
-			}
-			if err := secrets.On(store).Delete(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.Done(output.SecretName{Name: args[0]}, "deleted secret %s", args[0])
-		}),
-	}
-	command.AddYes(cmd)
-	return cmd
+	}, "This deletes the secret %s; actions that name it fail from then on", "deleted secret %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.SecretName{Name: args[0]}, secrets.On(store).Delete(cmd.Context(), args[0])
+	})
 }

@@ -43,15 +43,10 @@ var columns = output.Columns([]output.Column[settings.Setting]{
 })
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, columns, &cobra.Command{
+	return connect.List(a, columns, &cobra.Command{
 		Use: "list", Short: "List the settings, what they do, and their ranges", Args: cobra.NoArgs,
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := settings.On(store).List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, list, columns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]settings.Setting, error) {
+		return settings.On(store).List(cmd.Context())
 	})
 }
 
@@ -75,13 +70,9 @@ func newSetCommand(a *connect.App) *cobra.Command {
 }
 
 func newResetCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Does(&cobra.Command{
 		Use: "reset SETTING", Short: "Give a setting its default", Args: cobra.ExactArgs(1),
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := settings.On(store).Set(cmd.Context(), args[0], nil); err != nil {
-				return err
-			}
-			return a.Done(output.SettingName{Name: args[0]}, "%s has its default", args[0])
-		}),
-	}
+	}, "%s has its default", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.SettingName{Name: args[0]}, settings.On(store).Set(cmd.Context(), args[0], nil)
+	})
 }

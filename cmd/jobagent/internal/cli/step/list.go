@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -49,19 +48,15 @@ func dependencies(s output.Step) string {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, columns, &cobra.Command{
+	return connect.List(a, columns, &cobra.Command{
 		Use: "list JOB", Short: "List the steps of a job", Args: cobra.ExactArgs(1),
 		Long: "List the steps of a job in their order. jobagent step show JOB shows their commands and options whole.",
-		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			job, err := lookup.Job(cmd.Context(), store, args[0])
-			if err != nil {
-				return err
-			}
-			steps, err := catalog.On(store).JobSteps(cmd.Context(), job.Name, nil)
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, output.Each(steps, output.NewStep), columns)
-		}),
+	}, func(cmd *cobra.Command, args []string, store *controldb.Store) ([]output.Step, error) {
+		job, err := lookup.Job(cmd.Context(), store, args[0])
+		if err != nil {
+			return nil, err
+		}
+		steps, err := catalog.On(store).JobSteps(cmd.Context(), job.Name, nil)
+		return output.Each(steps, output.NewStep), err
 	})
 }

@@ -140,17 +140,15 @@ func newPausesCommand(a *connect.App) *cobra.Command {
 		Use: "pauses", Short: "List the paused databases", Args: cobra.NoArgs,
 		Long:    "List the databases that are paused now, with the reason and the end of each pause.",
 		Example: "  jobagent target pauses",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := holds.On(store).Pauses(cmd.Context(), controldb.Page[uuid.UUID]{})
-				if err != nil {
-					return err
-				}
-				slices.SortFunc(list, func(a, b holds.Pause) int {
-					return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Database, b.Database))
-				})
-				return output.List(&a.Printer, output.Each(list, paused), pauseColumns)
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			list, err := holds.On(store).Pauses(cmd.Context(), controldb.Page[uuid.UUID]{})
+			if err != nil {
+				return err
+			}
+			slices.SortFunc(list, func(a, b holds.Pause) int {
+				return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Database, b.Database))
 			})
-		},
+			return output.List(&a.Printer, output.Each(list, paused), pauseColumns)
+		}),
 	})
 }

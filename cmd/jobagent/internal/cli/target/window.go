@@ -44,17 +44,13 @@ var windowColumns = output.Columns([]output.Column[output.TargetWindow]{
 func windowView(w holds.Window) output.TargetWindow { return output.TargetWindow{Window: w} }
 
 func newWindowsCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, windowColumns, &cobra.Command{
+	return connect.List(a, windowColumns, &cobra.Command{
 		Use: "list", Short: "List the windows of databases", Args: cobra.NoArgs,
 		Long:    "List the windows of databases: which databases have them, and the calendars that say when they are open.",
 		Example: "  jobagent target window list",
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			list, err := holds.On(store).Windows(cmd.Context(), controldb.Page[string]{})
-			if err != nil {
-				return err
-			}
-			return output.List(&a.Printer, output.Each(list, windowView), windowColumns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.TargetWindow, error) {
+		list, err := holds.On(store).Windows(cmd.Context(), controldb.Page[string]{})
+		return output.Each(list, windowView), err
 	})
 }
 
@@ -105,15 +101,11 @@ of the tag --zone-tag of each database.`,
 }
 
 func newDeleteWindowCommand(a *connect.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Does(&cobra.Command{
 		Use: "delete WINDOW", Short: "Delete a window of databases", Args: cobra.ExactArgs(1),
 		Long:    "Delete a window of databases. What waited for it starts with the next passes of agents.",
 		Example: "  jobagent target window delete gold",
-		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
-			if err := holds.On(store).DeleteWindow(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.Done(output.WindowName{Name: args[0]}, "deleted the window %s", args[0])
-		}),
-	}
+	}, "deleted the window %s", func(cmd *cobra.Command, args []string, store *controldb.Store) (any, error) {
+		return output.WindowName{Name: args[0]}, holds.On(store).DeleteWindow(cmd.Context(), args[0])
+	})
 }

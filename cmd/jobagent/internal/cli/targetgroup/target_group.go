@@ -59,16 +59,11 @@ func columnsOfTargets() []output.Column[output.Target] {
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, columns, &cobra.Command{
+	return connect.List(a, columns, &cobra.Command{
 		Use: "list", Short: "List all target groups", Args: cobra.NoArgs,
-		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
-			groups, err := targetgroups.On(store).List(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			views := output.Each(groups, func(g targetgroups.Group) output.TargetGroup { return output.TargetGroup{Group: g} })
-			return output.List(&a.Printer, views, columns)
-		}),
+	}, func(cmd *cobra.Command, _ []string, store *controldb.Store) ([]output.TargetGroup, error) {
+		groups, err := targetgroups.On(store).List(cmd.Context(), "")
+		return output.Each(groups, func(g targetgroups.Group) output.TargetGroup { return output.TargetGroup{Group: g} }), err
 	})
 }
 
