@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// memoryLimit is the memory that the tests may use before garbage is collected more often, in bytes.
+// memoryLimit is the memory from which garbage is collected more often, in bytes.
 const memoryLimit = 800 << 20
 
 // Tests walk the trees of all procedures, and leave much garbage. Collecting it less often saves a
