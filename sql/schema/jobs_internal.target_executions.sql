@@ -84,10 +84,6 @@ CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_execution
 CREATE INDEX IX_target_executions_target_id ON jobs_internal.target_executions (target_id, job_id, execution_id);
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (job_id, step_execution_id)
     WHERE is_active = 1;
--- Whether a target is busy with a run of the job. A claim does not write to it.
-CREATE INDEX IX_target_executions_active_target_id ON jobs_internal.target_executions (target_id, job_id, step_id)
-    INCLUDE (execution_id)
-    WHERE is_active = 1;
 CREATE INDEX IX_target_executions_waiting ON jobs_internal.target_executions (step_execution_id)
     WHERE lifecycle = N'WaitingForCallback';
 CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
