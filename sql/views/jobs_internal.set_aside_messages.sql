@@ -18,7 +18,7 @@ SELECT
         END,
         N' Remove the cause, such as a constraint or a trigger on a table of jobs_internal. The next try is at ',
         CONVERT(NVARCHAR(19), z.retry_at, 126), N'Z',
-        CASE WHEN z.kind = N'Run' THEN N', or when the run is stopped or jobs.sp_retry_job_execution_now is called' END, N'.'
+        CASE WHEN z.kind = N'Run' THEN N', or when the run is stopped or sp_retry_job_execution_now is called' END, N'.'
     ) AS message
 FROM jobs_internal.set_asides AS z
 WHERE z.is_part = 0;
