@@ -148,7 +148,7 @@ func growth(agents, targets int) *Report {
 }
 
 // What grows with agents and with targets. However many agents there are, idle ones make as many
-// passes as ten do, and a target costs the control database hardly more than with one.
+// passes as ten do, and a target costs the control database at most a quarter more than with one.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	counts, sizes := []int{1, 2, 5, 10, 20, 50, 100, 200}, []int{1000, 10_000, 100_000}
@@ -173,7 +173,7 @@ func TestGrowth(t *testing.T) {
 			if agents == 1 {
 				one[targets] = cost
 			}
-			require.LessOrEqual(t, cost, 1.2*one[targets])
+			require.LessOrEqual(t, cost, 1.25*one[targets])
 		}
 	}
 }
