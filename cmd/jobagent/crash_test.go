@@ -519,8 +519,8 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 		return live == 1
 	})
 	require.NoError(t, process.Signal(syscall.SIGCONT))
-	// A loaded disk can hold up a start for longer than a lease. The agent tries again then, and logs
-	// that, too.
+	// A loaded disk can hold up a start for longer than a lease. The agent tries again then, and
+	// logs that, too.
 	eventually(t, 10*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
 	require.Equal(t, 1, c.logged("core failed")-c.logged(`"error":"start a term: `))
 	require.NotZero(t, c.logged("term lost")) // by the lease, by the communicator, or by both
