@@ -153,7 +153,7 @@ func (c *controller) tryAgain(ctx context.Context) error {
 	if len(taken) > 1 {
 		_, err := s.tryPart(ctx, controldb.Part{TriedAt: taken[0].TriedAt})
 		if err == nil {
-			c.log.Info("nothing of what was tried again is set aside any more", zap.Int(keyCount, len(taken)))
+			c.log.Info("no longer set aside", zap.Int(keyCount, len(taken)))
 			return nil
 		}
 		if !refusesData(err) {
