@@ -157,7 +157,7 @@ func (f *Fleet) different(x, y *Object) []string {
 	names := map[string]bool{}
 	for _, list := range []Properties{x.Properties, y.Properties} {
 		for _, p := range list {
-			if f.options.keeps(x, p.Name) && x.Properties.Get(p.Name) != y.Properties.Get(p.Name) {
+			if f.options.keeps(p.Name) && x.Properties.Get(p.Name) != y.Properties.Get(p.Name) {
 				names[p.Name] = true
 			}
 		}

@@ -47,8 +47,8 @@ func (o *Options) compares(x *Object) bool {
 	return !o.Leave(x.Schema, x.Name)
 }
 
-// keeps reports whether a property of an object is compared.
-func (o *Options) keeps(x *Object, property string) bool {
+// keeps reports whether a property is compared.
+func (o *Options) keeps(property string) bool {
 	switch property {
 	case PropertyCollation:
 		return !o.IgnoreCollations
@@ -107,7 +107,7 @@ func (o *Options) canonical(x *Object) (Key, Hash) {
 		d.text(x.Name)
 	}
 	for _, p := range x.Properties {
-		if o.keeps(x, p.Name) {
+		if o.keeps(p.Name) {
 			d.text(p.Name)
 			d.text(p.Value)
 		}

@@ -311,7 +311,7 @@ func (f *agentFlow) plan(edges map[[2]int]int, index map[int]int) {
 		}
 		slices.Sort(from)
 		slices.Sort(both)
-		best := f.choose(n, from, both, passes)
+		best := f.choose(n, from, both)
 		for k, a := range best.after { // make the passes that it needs
 			if a >= 0 {
 				continue
@@ -334,7 +334,7 @@ func (f *agentFlow) plan(edges map[[2]int]int, index map[int]int) {
 
 // choose returns a node with its best condition. In after, -i-1 stands for the pass of the node i,
 // which need not exist yet: its result is succeeded with all vectors.
-func (f *agentFlow) choose(n flowNode, from, both []int, passes map[int]int) flowNode {
+func (f *agentFlow) choose(n flowNode, from, both []int) flowNode {
 	if len(from) == 0 { // the first step
 		f.run(f.nodes, &n)
 		return n

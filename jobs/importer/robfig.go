@@ -160,7 +160,7 @@ func (l *robfigLine) cron5() (line string, changed bool) {
 		}
 		isDay := i == 2 || i == 4
 		if !plain || isDay && f.star != (text[0] == '*') {
-			text, changed = f.list(robfigBounds[i]), true
+			text, changed = f.list(), true
 		}
 		fields = append(fields, text)
 	}
@@ -169,7 +169,7 @@ func (l *robfigLine) cron5() (line string, changed bool) {
 
 // list returns the values of a field: a star, or numbers and ranges, of which the first is no
 // star.
-func (f *robfigField) list(bounds [2]int) string {
+func (f *robfigField) list() string {
 	if f.star {
 		return "*"
 	}

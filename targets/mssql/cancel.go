@@ -128,7 +128,7 @@ func (t *attempt) endSession(ctx context.Context, s *session) (killed bool, err 
 
 	login, cancel := context.WithTimeoutCause(ctx, endLogin, ErrLoginTimeout)
 	defer cancel()
-	witness, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
+	witness, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential)
 	if err != nil {
 		return false, causeOr(ctx, err)
 	}

@@ -267,8 +267,8 @@ func (h *handshakeCarrier) flush() error {
 	if len(h.out) == 0 {
 		return nil
 	}
-	message := appendMessage(nil, packetPrelogin, h.out)
+	packets := message(packetPrelogin, h.out)
 	h.out = h.out[:0]
-	_, err := h.Conn.Write(message)
+	_, err := h.Conn.Write(packets)
 	return err
 }

@@ -82,10 +82,10 @@ func TestChannelSendsTheSetting(t *testing.T) {
 // An answer to PRELOGIN that can be read in two ways is refused.
 func TestChannelRefusesAnswers(t *testing.T) {
 	t.Parallel()
-	packet := func(payload ...byte) []byte { return appendMessage(nil, packetReply, payload) }
+	packet := func(payload ...byte) []byte { return message(packetReply, payload) }
 	for name, answer := range map[string][]byte{
 		"nothing":            {},
-		"another packet":     appendMessage(nil, packetPrelogin, []byte{optionEnd}),
+		"another packet":     message(packetPrelogin, []byte{optionEnd}),
 		"too small":          {packetReply, packetLast, 0, 7, 0, 0, 1, 0},
 		"too long":           append([]byte{packetReply, packetLast, 0xff, 0xff, 0, 0, 1, 0}, make([]byte, 0xffff)...),
 		"endless":            bytes.Repeat([]byte{packetReply, 0, 0, 9, 0, 0, 1, 0, 0}, 10000),
@@ -120,8 +120,8 @@ func TestChannelRefusesAnswers(t *testing.T) {
 // A driver that does not begin with PRELOGIN, or writes before the answer, is refused.
 func TestChannelNeedsPrelogin(t *testing.T) {
 	t.Parallel()
-	for _, first := range [][]byte{appendMessage(nil, packetLogin, make([]byte, 100)), {packetLogin},
-		appendMessage(nil, packetPrelogin, []byte{1, 0})} {
+	for _, first := range [][]byte{message(packetLogin, make([]byte, 100)), {packetLogin},
+		message(packetPrelogin, []byte{1, 0})} {
 		s := &script{answers: bytes.NewReader(nil)}
 		c := newChannel(s, &Encryption{}, "h:1433")
 		_, err := c.Write(first)
@@ -146,7 +146,7 @@ func TestChannelNeedsPrelogin(t *testing.T) {
 func FuzzChannel(f *testing.F) {
 	f.Add(serverPrelogin(encryptNotSupported), false)
 	f.Add(serverPrelogin(encryptOn), false)
-	f.Add(append(serverPrelogin(encryptOn), appendMessage(nil, packetPrelogin, []byte{0x16, 3, 3, 0, 2, 1, 1})...), false)
+	f.Add(append(serverPrelogin(encryptOn), message(packetPrelogin, []byte{0x16, 3, 3, 0, 2, 1, 1})...), false)
 	f.Add(serverPrelogin(encryptRequired), true)
 	f.Fuzz(func(t *testing.T, answer []byte, disable bool) {
 		e := &Encryption{}
@@ -170,7 +170,7 @@ func FuzzChannel(f *testing.F) {
 // Only the version in the login's packet and in its answer is changed, wherever packets end.
 func TestTDSVersion(t *testing.T) {
 	t.Parallel()
-	login := appendMessage(nil, packetLogin, append([]byte{100, 0, 0, 0, 4, 0, 0, 0x74}, make([]byte, 92)...))
+	login := message(packetLogin, append([]byte{100, 0, 0, 0, 4, 0, 0, 0x74}, make([]byte, 92)...))
 	v := tdsVersion{login: true, reply: true}
 	sent := v.request(login)
 	require.False(t, v.login)
@@ -193,7 +193,7 @@ func TestTDSVersion(t *testing.T) {
 		for len(payload) > 0 {
 			part := payload[:min(size, len(payload))]
 			payload = payload[len(part):]
-			p := appendMessage(nil, packetReply, part)
+			p := message(packetReply, part)
 			if len(payload) > 0 {
 				p[1] = 0
 			}

@@ -130,7 +130,7 @@ func TestLoginBeyondTheBasicPlane(t *testing.T) {
 	for _, encrypt := range []string{"disable", "true", "strict"} {
 		s := testServers(t, Config{Encrypt: encrypt, TrustServerCertificate: encrypt == "true", Dialer: server.Dialer(), CertificateSHA256: pinOf(t, server, encrypt)},
 			LoginCredential("default", name, password, "*"))
-		one, err := s.open(t.Context(), "s", name, "", "")
+		one, err := s.open(t.Context(), "s", name, "")
 		require.NoError(t, err)
 		var row [2]driver.Value
 		require.NoError(t, one.row(t.Context(), "SELECT DB_NAME(), ORIGINAL_LOGIN()", row[:]))
@@ -199,12 +199,12 @@ func TestServerNames(t *testing.T) {
 			".":               "localhost:1433",
 			"(local)":         "localhost:1433",
 		} {
-			_, err := s.open(t.Context(), name, "d", "", "")
+			_, err := s.open(t.Context(), name, "d", "")
 			require.ErrorIs(t, err, ErrLoginTimeout, name)
 			require.Equal(t, want, <-dialed, name)
 		}
 		for _, name := range []string{"", " ", "a;password=x", "a'b", "a=b", "a\nb"} {
-			_, err := s.open(t.Context(), name, "d", "", "")
+			_, err := s.open(t.Context(), name, "d", "")
 			var config *targets.ConfigError
 			require.ErrorAs(t, err, &config, "%q", name)
 			require.Empty(t, dialed)

@@ -183,7 +183,7 @@ func TestCredentialIsNotSentOn(t *testing.T) {
 				}
 			}
 			servers := testServers(t, Config{Encrypt: "disable", Dialer: s}, LoginCredential("default", "sa", "pw", c.pattern))
-			_, err := servers.open(t.Context(), c.server, "d", "", "")
+			_, err := servers.open(t.Context(), c.server, "d", "")
 			require.Error(t, err)
 			close(s.dialed)
 			var dialed []string

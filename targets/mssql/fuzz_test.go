@@ -164,7 +164,7 @@ func readAnswer(t *testing.T, stream []byte) {
 
 // readRows reads the rows of a stream like those of a step with output, without writing them.
 func readRows(ctx context.Context, servers *Servers) {
-	s, err := servers.open(ctx, "s", "d", "", "")
+	s, err := servers.open(ctx, "s", "d", "")
 	if err != nil {
 		return
 	}

@@ -345,7 +345,7 @@ type Principal struct {
 // other check and runs no text of an author. When the login is refused, the error is the server's:
 // of ClassAuth, or error 4060.
 func (s *Servers) Principal(ctx context.Context, server, database, credential string) (v Principal, err error) {
-	sess, err := s.open(ctx, server, database, credential, "")
+	sess, err := s.open(ctx, server, database, credential)
 	if err != nil {
 		return v, err
 	}

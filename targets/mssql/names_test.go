@@ -170,7 +170,7 @@ func TestTargetNamesUnderTLS(t *testing.T) {
 			n := &network{proxies: map[string]*mitm.Proxy{"": pinned}}
 			s := testServers(t, Config{Dialer: n, Encrypt: encrypt, CertificateSHA256: []string{pinned.Pin()}},
 				LoginCredential("default", "sa", "secret", "*"))
-			session, err := s.open(t.Context(), name, "master", "", "")
+			session, err := s.open(t.Context(), name, "master", "")
 			require.NoError(t, err, name)
 			require.Positive(t, session.spid(), "the session id is on the wire")
 			session.close()
@@ -313,7 +313,7 @@ func TestEntraTokenUnderTLS(t *testing.T) {
 					})
 			},
 		}, Credential{Name: "default", Servers: []string{"*"}, Kind: KindManagedIdentity})
-		session, err := s.open(t.Context(), "h", "d", "", "")
+		session, err := s.open(t.Context(), "h", "d", "")
 		require.NoError(t, err, encrypt)
 		session.close()
 		require.Contains(t, string(<-heard), "\x06", "PRELOGIN asks for federated authentication")

@@ -79,8 +79,9 @@ func readMessage(r io.Reader, kind byte) ([]byte, error) {
 	}
 }
 
-// appendMessage appends a message in packets of the default size.
-func appendMessage(b []byte, kind byte, payload []byte) []byte {
+// message returns a message in packets of the default size.
+func message(kind byte, payload []byte) []byte {
+	var b []byte
 	for id := byte(1); ; id++ {
 		part := payload[:min(len(payload), packetDefault-packetHead)]
 		payload = payload[len(part):]
@@ -165,5 +166,5 @@ func (l preloginOptions) packet(kind byte) []byte {
 		head = binary.BigEndian.AppendUint16(head, uint16(len(o.data)))
 		body = append(body, o.data...)
 	}
-	return appendMessage(nil, kind, append(append(head, optionEnd), body...))
+	return message(kind, append(append(head, optionEnd), body...))
 }

@@ -28,13 +28,14 @@ type session struct {
 
 // open logs in to a database. Each script gets a fresh session, because a reset (RESETCONNECTION in
 // a packet's header) does not undo everything that a script may have changed, such as the isolation
-// level. A token that is not empty becomes part of the session's program_name.
-func (s *Servers) open(ctx context.Context, server, database, credential, token string) (*session, error) {
-	return s.openFor(ctx, server, database, credential, token, "")
+// level.
+func (s *Servers) open(ctx context.Context, server, database, credential string) (*session, error) {
+	return s.openFor(ctx, server, database, credential, "", "")
 }
 
-// openFor is open with a description of the attempt, which becomes the end of program_name. It
-// costs no round trip, because each attempt logs in anyway.
+// openFor is open with a token and a description of the attempt, which become the end of
+// program_name, unless the token is empty. That costs no round trip, because each attempt logs in
+// anyway.
 func (s *Servers) openFor(ctx context.Context, server, database, credential, token, description string) (*session, error) {
 	app := s.cfg.AppName
 	if s.cfg.AnonymousSessions {

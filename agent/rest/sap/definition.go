@@ -147,7 +147,7 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 		r.fault("Job name is missing")
 	}
 	d.Type = r.jobType(v, whole)
-	d.Description = r.text(v, "description", maxText)
+	d.Description = r.text(v, "description")
 	switch a := v.Get("action"); {
 	case a == nil && (whole || v.Has("action")):
 		r.fault("Job action is missing")
@@ -160,7 +160,7 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 	}
 	d.Active = r.boolean(v, "active")
 	d.Method = r.method(v)
-	d.User, d.Password = r.text(v, "user", maxText), r.text(v, "password", maxText)
+	d.User, d.Password = r.text(v, "user"), r.text(v, "password")
 	if whole && valueOf(d.User) == "" && valueOf(d.Password) != "" {
 		r.fault("'password' needs 'user'")
 	}
@@ -251,7 +251,7 @@ func (r *definitionReader) name(v *value) string {
 }
 
 // text reads a text; null counts as an empty one.
-func (r *definitionReader) text(v *value, name string, most int) *string {
+func (r *definitionReader) text(v *value, name string) *string {
 	member := v.Get(name)
 	switch {
 	case member == nil && v.Has(name):
@@ -260,8 +260,8 @@ func (r *definitionReader) text(v *value, name string, most int) *string {
 		return nil
 	case member.Kind != '"':
 		r.fault("'%s' must be of type 'string'", pathOf(v, name))
-	case utf8.RuneCountInString(member.Text) > most:
-		r.fault("'%s' is longer than %d characters", place(member), most)
+	case utf8.RuneCountInString(member.Text) > maxText:
+		r.fault("'%s' is longer than %d characters", place(member), maxText)
 	case strings.ContainsRune(member.Text, 0):
 		r.fault("'%s' contains the character U+0000", place(member))
 	case (name == "user" || name == "password") && strings.ContainsFunc(member.Text, unicode.IsControl): // RFC 7617, 2

@@ -217,13 +217,13 @@ func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest
 			a.Status, a.Location = http.StatusCreated, jobPath(res.Job)
 		}
 		var err error
-		a.Body, err = encode(createdJob(d, &job, res, create))
+		a.Body, err = encode(createdJob(&job, res, create))
 		return a, err
 	})
 }
 
 // createdJob returns the answer of E1 and E6. E6 shows the times of the job as they were sent.
-func createdJob(d *jobDefinition, job *sap.JobSpec, res sap.Result, create bool) jobBody {
+func createdJob(job *sap.JobSpec, res sap.Result, create bool) jobBody {
 	b := jobBody{
 		Name: job.Name, Description: job.Description, Action: job.Action, Active: job.Active, Method: job.Method,
 		Start: textOf(job.Start), End: textOf(job.End), ANS: or(job.Ans, noANS), CALM: or(job.Calm, noCALM), JobType: job.JobType,
@@ -266,7 +266,7 @@ func (c *call) dryRun(ctx context.Context, d *jobDefinition) (*rest.Response, er
 	case !errors.Is(err, dberror.ErrSAPNotFound):
 		return nil, err
 	}
-	return ok(createdJob(d, &job, sap.Result{}, true))
+	return ok(createdJob(&job, sap.Result{}, true))
 }
 
 // updateJob is E5.

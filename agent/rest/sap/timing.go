@@ -26,7 +26,7 @@ func (r *definitionReader) schedule(v *value, whole bool) scheduleDefinition {
 		return d
 	}
 	d.Ignored = unknown(v, scheduleMembers...)
-	d.Description = r.text(v, "description", maxText)
+	d.Description = r.text(v, "description")
 	d.Active = r.boolean(v, "active")
 	d.DataSet = v.Has("data")
 	if data := v.Get("data"); data != nil {

@@ -50,7 +50,7 @@ func (t *translator) request(path, kind string, q *request, old former) *actions
 	}
 	uri := splitSignature(q.URI)
 	d.URL = literal(uri.before)
-	d.Auth = t.authentication(path+".authentication", q, old) // before the hosts, which it may add to
+	d.Auth = t.authentication(path+".authentication", q) // before the hosts, which it may add to
 	hosts := hostsOf(&actions.Definition{HTTP: &actions.HTTP{URL: d.URL, Auth: d.Auth}})
 	if uri.found {
 		formerURI := splitSignature(was.URL)
@@ -143,7 +143,7 @@ func unescaped(text string) string {
 var authenticationKinds = []string{"NotSpecified", "ClientCertificate", "Basic", "ActiveDirectoryOAuth"}
 
 // authentication translates the public half of an authentication; nil means that there is none.
-func (t *translator) authentication(path string, q *request, old former) *actions.Auth {
+func (t *translator) authentication(path string, q *request) *actions.Auth {
 	a := q.Authentication
 	if a == nil {
 		return nil

@@ -61,14 +61,14 @@ func summary(runs []run) string {
 // cellWidth is the width of a cell of a strip with the space behind it.
 const cellWidth = 9
 
-// strip draws runs as cells, from the oldest to the latest. The height tells failures from
+// strip draws runs as stripCells cells, from the oldest to the latest. The height tells failures from
 // successes without colours.
-func strip(runs []run, cells int) template.HTML {
+func strip(runs []run) template.HTML {
 	var b strings.Builder
-	width := cells * cellWidth
+	width := stripCells * cellWidth
 	fmt.Fprintf(&b, `<svg class="strip" role="img" aria-label="%s" viewBox="0 0 %d 20" width="%d" height="20">`, template.HTMLEscapeString(summary(runs)), width, width)
-	first := cells - len(runs)
-	for i := range cells {
+	first := stripCells - len(runs)
+	for i := range stripCells {
 		x := i * cellWidth
 		if i < first {
 			fmt.Fprintf(&b, `<rect class="none" x="%d" y="17" width="7" height="2" rx="1"/>`, x)

@@ -114,7 +114,7 @@ func jobRows(ctx context.Context, r *page.Request, list []catalog.JobDetail) ([]
 	}
 	rows := make([]jobRow, 0, len(list))
 	for _, j := range list {
-		row := jobRow{JobDetail: j, Href: r.Path("jobs", j.Name), Strip: strip(runs[j.Name], stripCells), Schedules: schedules[j.Name]}
+		row := jobRow{JobDetail: j, Href: r.Path("jobs", j.Name), Strip: strip(runs[j.Name]), Schedules: schedules[j.Name]}
 		if n := len(runs[j.Name]); n > 0 {
 			row.Last = &runs[j.Name][n-1]
 			row.LastHref = r.Path("runs", row.Last.ID)

@@ -96,10 +96,9 @@ func (w *watch) answer(key answerKey) []byte {
 			}
 		}
 	} else {
-		w.since(key.since, func(_ ref, c *cell) bool {
+		for c := range w.since(key.since) {
 			b = w.appendCell(b, c)
-			return true
-		})
+		}
 	}
 	b = append(trim(b), '}')
 	for other := range w.answers {
@@ -153,14 +152,13 @@ func (w *watch) delta(p *progress) []byte {
 	b := fmt.Appendf(nil, `{"epoch":%d,"from":%d,"textsFrom":%d,"texts":`, w.epoch, p.version, p.texts)
 	b = append(w.appendTexts(b, p.texts), `,"cells":[`...)
 	to := w.version
-	w.since(p.version, func(_ ref, c *cell) bool {
+	for c := range w.since(p.version) {
 		if len(b) > maxDelta {
-			return false
+			break
 		}
 		b = w.appendCell(b, c)
 		to = c.version
-		return true
-	})
+	}
 	if len(b) <= maxDelta {
 		to = w.version
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -429,20 +430,18 @@ func (w *watch) update(at ref, t executions.WatchedTarget) {
 	}
 }
 
-// since returns the cells that changed after a version, oldest first, and false if that is too long
-// ago.
-func (w *watch) since(version int64, each func(at ref, c *cell) bool) bool {
-	if version < w.base || version > w.version {
-		return false
-	}
-	for i := version - w.base; i < int64(len(w.log)); i++ {
-		at := w.log[i]
-		c := &w.steps[at.step].cells[at.index]
-		if c.version == w.base+i+1 && !each(at, c) { // else it has changed again since
-			return true
+// since returns the cells that changed after a version, oldest first. The log must reach back to
+// the version.
+func (w *watch) since(version int64) iter.Seq[*cell] {
+	return func(yield func(*cell) bool) {
+		for i := version - w.base; i < int64(len(w.log)); i++ {
+			at := w.log[i]
+			c := &w.steps[at.step].cells[at.index]
+			if c.version == w.base+i+1 && !yield(c) { // else it has changed again since
+				return
+			}
 		}
 	}
-	return true
 }
 
 // gone reports whether an error means that the run does not exist, or not any more.

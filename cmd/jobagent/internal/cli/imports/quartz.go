@@ -190,17 +190,17 @@ func quartzStore(tables map[string][]agentRow) (store importer.QuartzStore) {
 
 // quartzTrigger returns a trigger of a row of TRIGGERS and the row of its type's table.
 func quartzTrigger(r, detail agentRow) importer.QuartzTrigger {
-	number := func(row agentRow, column string, absent int) int64 { return int64(row.number(column, absent)) }
+	number := func(row agentRow, column string) int64 { return int64(row.number(column, 0)) }
 	return importer.QuartzTrigger{
 		Name: r.text("trigger_name"), Group: r.text("trigger_group"), Description: r.text("description"), State: r.text("trigger_state"),
 		Type: strings.ToUpper(r.text("trigger_type")), Calendar: r.text("calendar_name"),
-		Start: number(r, "start_time", 0), End: number(r, "end_time", 0), Next: number(r, "next_fire_time", 0),
+		Start: number(r, "start_time"), End: number(r, "end_time"), Next: number(r, "next_fire_time"),
 		Priority: r.number("priority", 0), Misfire: r.number("misfire_instr", 0),
 		Placed: r.text("execution_group")+r.text("preferred_node") != "", Data: []byte(r.text("job_data")),
 		Cron: detail.text("cron_expression"), Zone: detail.text("time_zone_id"),
-		RepeatCount: number(detail, "repeat_count", 0), Interval: number(detail, "repeat_interval", 0), Triggered: number(detail, "times_triggered", 0),
+		RepeatCount: number(detail, "repeat_count"), Interval: number(detail, "repeat_interval"), Triggered: number(detail, "times_triggered"),
 		Text1: detail.text("str_prop_1"), Text2: detail.text("str_prop_2"), Text3: detail.text("str_prop_3"),
-		Int1: number(detail, "int_prop_1", 0), Int2: number(detail, "int_prop_2", 0), Long1: number(detail, "long_prop_1", 0),
+		Int1: number(detail, "int_prop_1"), Int2: number(detail, "int_prop_2"), Long1: number(detail, "long_prop_1"),
 		Bool1: boolean(detail, "bool_prop_1"), Bool2: boolean(detail, "bool_prop_2"),
 	}
 }
