@@ -408,6 +408,7 @@ var delays = []reason{
 	}, why: "Nobody else uses the rows that it deletes: see differentRows."},
 	{a: "advance_rollout", tables: rolledOut, why: held},
 	{a: "assign_rollout_targets", tables: rolledOut, why: held},
+	{a: "hold_empty_waves", tables: rolledOut, why: held},
 	{a: "judge_probe", tables: rolledOut, why: held},
 	{a: "enter_wave", tables: rolledOut, why: held},
 	{a: "judge_wave", tables: rolledOut, why: held},
