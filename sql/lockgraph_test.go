@@ -415,6 +415,7 @@ var delays = []reason{
 	{a: "preflight_wave", tables: rolledOut, why: held},
 	{a: "record_wave", tables: rolledOut, why: held},
 	{a: "start_wave", tables: rolledOut, why: held},
+	{a: "turn_back_rollouts", tables: rolledOut, why: held},
 	{a: "set_capacity", tables: []string{"jobs"}, why: "The limit of scope Agent has no job_id, so no foreign key is checked."},
 	{a: "set_capacity", tables: []string{"limits"}, why: "It waits for an open change of the same limit; only operations on the job agent wait."},
 	{a: "advance_job_agent", tables: []string{"limits"}, why: "It waits for an open change of the same limit; only operations on the job agent wait."},
