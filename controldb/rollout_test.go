@@ -273,6 +273,9 @@ func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
 		default:
 			w["targets"] = "rest"
 		}
+		if w["targets"] == nil {
+			w["allow_empty"] = rapid.Bool().Draw(rt, "allow empty")
+		}
 		waves[i] = w
 	}
 	c.plan(t, options, waves...)

@@ -2,6 +2,7 @@ package controldb_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -277,12 +278,14 @@ func TestSecretsOfREST(t *testing.T) {
 }
 
 // TestSecretIsReadAsOneState: a value comes with the data keys of its version, whatever is stored
-// meanwhile.
+// meanwhile, and a password with the user name of its version.
 func TestSecretIsReadAsOneState(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.exec(t, `INSERT INTO jobs_internal.secret_keys (key_id, public_key, is_active, created_at, created_by) VALUES (N'k', 0x01, 1, SYSUTCDATETIME(), N'x');
 INSERT INTO jobs_internal.secrets (owner, name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N'', N's', 1, 0x01, 0x00000001, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
+INSERT INTO jobs_internal.credentials (name, username, created_at, updated_at, updated_by) VALUES (N's', N'1', SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
+INSERT INTO jobs_internal.secrets (owner, name, version, nonce, ciphertext, created_at, updated_at, updated_by) VALUES (N'credential', N's', 1, 0x01, 0x01, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
 INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) SELECT s.secret_id, N'k', 0x00000001 FROM jobs_internal.secrets AS s;`)
 		stored := make(chan error, 1)
 		go func() { // ends after 300 changes
@@ -292,6 +295,7 @@ BEGIN
     BEGIN TRANSACTION;
     UPDATE jobs_internal.secrets SET version = @n, ciphertext = CAST(@n AS BINARY(4));
     UPDATE jobs_internal.secret_data_keys SET data = CAST(@n AS BINARY(4));
+    UPDATE jobs_internal.credentials SET username = @n;
     COMMIT TRANSACTION;
     SET @n = @n + 1;
 END;`)
@@ -315,6 +319,19 @@ END;`)
 			require.NoError(t, rows.Scan(new(any), new(any), &key))
 			require.NoError(t, rows.Close())
 			require.Equal(t, value, key)
+
+			var username string
+			var version int
+			rows, err = c.db.QueryContext(ctx, "EXECUTE jobs_internal.get_credential @name = N's';")
+			require.NoError(t, err)
+			require.True(t, rows.Next(), "%v", rows.Err())
+			require.NoError(t, rows.Scan(&username))
+			require.False(t, rows.Next())
+			require.True(t, rows.NextResultSet())
+			require.True(t, rows.Next(), "%v", rows.Err())
+			require.NoError(t, rows.Scan(new(any), new(any), &version, new(any), new(any), new(any)))
+			require.NoError(t, rows.Close())
+			require.Equal(t, fmt.Sprint(version), username)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestRolloutForms(t *testing.T) {
 	require.Contains(t, plan.Stored(), `{"name":"b","targets":null,"names":["s/a","s/b"],"like":null,"tags":null,"order":"resolution","order_tag":null,`+
 		`"parallelism":null,"pace":null,"bake_seconds":0,"approval":"none","max_failed":"0","max_unknown":0,"max_unreached":"0",`+
 		`"max_duration_percent":null,"probe_job":null,"probe_every_seconds":null,"probe_max_rows":null,"probe_min_value":null,"probe_max_value":null,`+
-		`"probe_min_percent":null,"probe_max_percent":null,"window":null}`)
+		`"probe_min_percent":null,"probe_max_percent":null,"window":null,"allow_empty":false}`)
 	for _, again := range []string{plan.Stored(), short} {
 		same, err := rollout.Parse(again)
 		require.NoError(t, err)

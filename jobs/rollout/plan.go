@@ -147,6 +147,7 @@ var (
 		{name: "probe_min_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
 		{name: "probe_max_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
 		{name: "window", kind: isText, highest: 128, fallback: "null", want: wantCalendar},
+		{name: "allow_empty", kind: isBoolean, fallback: "false"},
 	}
 )
 
@@ -398,6 +399,8 @@ func (c *checker) pair(w, m *jsontree.Value, value string, number, place int) {
 		return limitsProbe(o.Name) && o.Name != m.Name && o.Kind != 'n'
 	}):
 		fault = "a probe that returns no row has no number: want 1 or more, or no limit of the number beside it"
+	case m.Name == "allow_empty" && value == "true" && w.Get("names") == nil && w.Get("like") == nil && w.Get("tags") == nil:
+		fault = "want names, like or tags beside it, or no allow_empty"
 	case m.Name == "probe_max_value" && above(w.Get("probe_min_value"), value):
 		fault = "want at least probe_min_value"
 	case m.Name == "probe_max_percent" && above(w.Get("probe_min_percent"), value):

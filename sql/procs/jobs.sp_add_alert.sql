@@ -22,7 +22,8 @@
 -- Conditions about roll-outs. The text of the alert says what happens next, when, and with which commands to act. @throttle_seconds counts
 -- for each wave, and for each bake, by itself.
 --
---   RolloutStopped        A gate failed and the roll-out is Stopped, or it paused at its deadline; until it goes on or ends.
+--   RolloutStopped        A gate failed and the roll-out is Stopped, or it paused at its deadline or because a wave has no targets; until
+--                         it goes on or ends.
 --   RolloutApprovalWaits  A wave waits for an approval; until it is approved, or the roll-out pauses or ends.
 --   RolloutBakeEnds       The bake of a wave ends in @seconds or less; until it is over, or was extended.
 --   RolloutDeadlineNear   The deadline is in @seconds or less; until it has passed, or the roll-out ends.

@@ -7,8 +7,8 @@
 --              "Plans of roll-outs", lists its members. NULL or empty: none.
 --   @if_match  The job's revision must be this one; NULL: any.
 -- Called by: members of the role jobs_author.
--- Locks:     the job's row (U); then inserts into job_versions, job_steps and job_step_dependencies; the new version's row (X); the job's
---            row (X); an insert into audit_entries.
+-- Locks:     the job's row (U); the calendars of the plan (U); then inserts into job_versions, job_steps and job_step_dependencies; the
+--            new version's row (X); the job's row (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -32,7 +32,10 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
     DECLARE @stored NVARCHAR(MAX);
+    DECLARE @names NVARCHAR(MAX); -- of its calendars, as JSON
+    DECLARE @missing NVARCHAR(128);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @job_version INT;
@@ -59,6 +62,19 @@ BEGIN
     EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
     IF EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = @job_id AND j.is_system = 1)
         THROW 50118, N'A system job has no plan of a roll-out: agents maintain it.', 1;
+    -- They were looked up before the transaction, and one may have been deleted since.
+    SET @names = CONCAT(N'[', (
+        SELECT STRING_AGG(CONCAT(CAST(N'"' AS NVARCHAR(MAX)), STRING_ESCAPE(w.window_name, 'json'), N'"'), N',')
+        FROM OPENJSON(@stored, '$.waves') WITH (window_name NVARCHAR(128) '$.window') AS w
+    ), N']');
+    EXECUTE jobs_internal.lock_calendars @names = @names, @missing = @missing OUTPUT;
+    IF @missing IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'Invalid @plan: the calendar ''', @missing, N''' does not exist: want a calendar of the view jobs.calendars.'
+        ), N'%', N'%%');
+        THROW 50404, @message, 1;
+    END;
     EXECUTE jobs_internal.state_of_job @job_id = @job_id, @state = @audit_before OUTPUT, @revision = @revision_before OUTPUT;
 
     EXECUTE jobs_internal.copy_steps @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;

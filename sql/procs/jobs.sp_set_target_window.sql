@@ -16,7 +16,7 @@
 --   @time_zone_tag  A tag whose value is the zone of each database; @time_zone is that of databases without this tag. NULL: none.
 --   @target_id      Id of the database, as in jobs.targets; NULL: of the names.
 -- Called by: members of the role jobs_author.
--- Locks:     the window's row (U, X), the row of window_state (X); an insert into audit_entries.
+-- Locks:     the calendars (U), the window's row (U, X), the row of window_state (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
@@ -50,6 +50,7 @@ BEGIN
     DECLARE @program NVARCHAR(MAX);
     DECLARE @fault NVARCHAR(1000);
     DECLARE @created_at DATETIME2(7);
+    DECLARE @names NVARCHAR(MAX); -- of the two calendars, as JSON
     DECLARE @missing NVARCHAR(128);
     DECLARE @given_server NVARCHAR(256);
     DECLARE @given_database NVARCHAR(128);
@@ -107,11 +108,8 @@ BEGIN
 
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;
-    SET @missing = CASE
-        WHEN @calendar_name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WHERE c.name = @calendar_name)
-            THEN @calendar_name
-        WHEN @blackouts IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WHERE c.name = @blackouts) THEN @blackouts
-    END;
+    SET @names = CONCAT(N'["', STRING_ESCAPE(@calendar_name, 'json'), N'","', STRING_ESCAPE(@blackouts, 'json'), N'"]');
+    EXECUTE jobs_internal.lock_calendars @names = @names, @missing = @missing OUTPUT;
     IF @missing IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(

@@ -200,11 +200,18 @@ BEGIN
                     FROM jobs_internal.rollouts AS r
                     WHERE r.execution_id = @execution_id
                         AND r.paused_at IS NULL; -- its deadline may have passed
+                EXECUTE jobs_internal.hold_empty_waves
+                    @execution_id = @execution_id,
+                    @aborts = @aborts OUTPUT,
+                    @reason = @reason OUTPUT,
+                    @now = @now;
+                IF @aborts = 1
+                    SET @next = N'Aborting';
             END;
         END;
         ELSE IF @state = N'Starting' AND @wave > @waves
             SET @next = N'Succeeded';
-        ELSE IF @state = N'Starting' AND (@wave_state = N'Skipped' OR @targets = 0)
+        ELSE IF @state = N'Starting' AND (@wave_state = N'Skipped' OR (@targets = 0 AND @paused_at IS NULL))
         BEGIN
             UPDATE w
             SET w.state = CASE WHEN w.state = N'Skipped' THEN w.state ELSE N'Passed' END,

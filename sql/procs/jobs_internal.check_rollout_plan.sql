@@ -135,7 +135,8 @@ BEGIN
         (N'wave', 20, N'probe_max_value', N'integer', -1000000000000, 1000000000000, NULL, N'null', NULL),
         (N'wave', 21, N'probe_min_percent', N'integer', 1, 10000, NULL, N'null', NULL),
         (N'wave', 22, N'probe_max_percent', N'integer', 1, 10000, NULL, N'null', NULL),
-        (N'wave', 23, N'window', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a calendar of 1 to 128 ', @visible))
+        (N'wave', 23, N'window', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a calendar of 1 to 128 ', @visible)),
+        (N'wave', 24, N'allow_empty', N'boolean', NULL, NULL, NULL, N'false', NULL)
     ) AS r (section, position, name, kind, lowest, highest, choices, fallback, want);
 
     INSERT INTO @members (section, wave, name, path, type, value)
@@ -407,6 +408,7 @@ BEGIN
         WHEN N'order_tag' THEN N'want "order": "tag" beside it, or no order_tag'
         WHEN N'preflight_options' THEN N'want "preflight": "refuse", "warn" or "leave_out" beside it, or no preflight_options'
         WHEN N'probe_every_seconds' THEN N'want probe_job and bake_seconds beside it, or no probe_every_seconds'
+        WHEN N'allow_empty' THEN N'want names, like or tags beside it, or no allow_empty'
         ELSE N'want another job than the one that is rolled out'
     END
     FROM @members AS m
@@ -443,6 +445,13 @@ BEGIN
                 )
             ))
             OR (m.name = N'probe_job' AND m.value COLLATE DATABASE_DEFAULT = @job_name)
+            OR (m.name = N'allow_empty' AND m.json = N'true' AND NOT EXISTS (
+                SELECT 1
+                FROM @members AS b
+                WHERE b.wave = m.wave
+                    AND b.name IN (N'names', N'like', N'tags')
+                    AND b.type > 0
+            ))
         );
     -- What limits a probe.
     -- plan: a plan has few members

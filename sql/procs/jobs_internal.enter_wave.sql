@@ -3,7 +3,7 @@
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run, in the state Starting; the caller has locked the row of the roll-out.
---   @wave          Number of the wave; it has targets, and is not skipped.
+--   @wave          Number of the wave; it is not skipped, and has targets unless the roll-out is paused.
 --   @checked       1: its preflight has just passed.
 --   @next          Input and output. The state of the roll-out.
 --   @check_at      Input and output. When it is due again.

@@ -18,19 +18,14 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @message NVARCHAR(2048);
-    DECLARE @username NVARCHAR(128);
 
-    SELECT @username = c.username
-    FROM jobs_internal.credentials AS c
-    WHERE c.name = @name;
-    IF @username IS NULL
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.credentials AS c WHERE c.name = @name)
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The credential ''', @name, N''' does not exist. The view jobs.credentials lists all credentials.'
         ), N'%', N'%%');
         THROW 50156, @message, 1;
     END;
-    SELECT @username AS username;
-    EXECUTE jobs_internal.get_secret @name = @name, @owner = N'credential';
+    EXECUTE jobs_internal.get_secret @name = @name, @owner = N'credential', @with_username = 1;
     RETURN 0;
 END;

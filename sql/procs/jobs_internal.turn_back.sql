@@ -4,7 +4,7 @@
 --
 -- In slices (I15): attempts that were due come first, at most @slice steps and targets each a call. When none is left, attempts that
 -- waited for a retry are moved by the length of the jump, as many as fit into the slice, the next ones first; any other comes later
--- by it.
+-- by it. Then jobs_internal.turn_back_rollouts does the same for roll-outs and windows.
 --
 -- Parameters:
 --   @turned_at  What the clock showed at the last pass before the jump.
@@ -118,6 +118,13 @@ BEGIN
     INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = d.step_execution_id
     WHERE s.next_attempt_at > @now;
 
+    IF @more = 0
+        EXECUTE jobs_internal.turn_back_rollouts
+            @turned_at = @turned_at,
+            @jump = @jump,
+            @slice = @slice,
+            @more = @more OUTPUT,
+            @now = @now;
     -- The next pass compares with the new clock.
     IF @more = 0
         UPDATE a

@@ -65,6 +65,8 @@ SELECT
         N' It needs an approval before ' + a.approvals + N'.',
         N' It ' + CASE p.on_gate_failure WHEN N'abort' THEN N'aborts' ELSE N'pauses' END
             + N' if it takes longer than ' + d.words + N'.',
+        N' Before the first wave, it ' + CASE p.on_gate_failure WHEN N'abort' THEN N'aborts' ELSE N'pauses' END
+            + N' if ' + a.chosen + N' has no targets.',
         N' The job ''' + p.undo_job + N''' undoes it.',
         CASE WHEN a.has_rest = 0 THEN N' Targets that no wave selects are left out.' END,
         CASE
@@ -153,6 +155,11 @@ CROSS APPLY (
             WHEN N'any' THEN CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N'''')
             WHEN N'other' THEN CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N''' (by somebody who did not start it)')
         END, N' and before ') WITHIN GROUP (ORDER BY w.wave) AS approvals,
+        STRING_AGG(
+            CASE
+                WHEN w.targets IS NULL AND COALESCE(w.allow_empty, 0) = 0 THEN CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N'''')
+            END, N' or '
+        ) WITHIN GROUP (ORDER BY w.wave) AS chosen,
         MAX(CASE WHEN w.targets = N'rest' THEN 1 ELSE 0 END) AS has_rest,
         SUM(CASE WHEN w.targets LIKE N'%[%]' THEN CAST(REPLACE(w.targets, N'%', N'') AS INT) END) AS percent_sum
     FROM jobs_internal.rollout_plan_waves AS w

@@ -27,7 +27,7 @@
 --   succeeded, failed, unknown, unreached  Its targets with each outcome, when they were last counted; failed counts the unknown ones, too.
 --                         NULL: they were not counted yet.
 --   median_ms, usual_ms   Median durations of its targets and of earlier runs, if there is a gate about them.
---   gate                  What the gates found, in words; NULL: they were not evaluated yet.
+--   gate                  What the gates found, in words; before, which of its names are no targets. NULL: they were not evaluated yet.
 --   preflight_run_id      The latest run of its preflight; NULL: none.
 --   preflight_failed      Number of its targets that failed the latest preflight, as far as they are counted; NULL: there was none.
 --   left_out              Number of its targets that are left out because of it.

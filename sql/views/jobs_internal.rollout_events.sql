@@ -91,9 +91,12 @@ CROSS APPLY (
         N'paused',
         CAST(NULL AS DATETIME2(7)),
         r.paused_at,
-        N'The roll-out of the job * has stopped at its deadline',
+        CASE r.paused_by
+            WHEN N'(deadline)' THEN N'The roll-out of the job * has stopped at its deadline'
+            ELSE N'The roll-out of the job * does not start: a wave has no targets'
+        END,
         CONCAT(r.pause_reason, NCHAR(10), v.next_event)
-    WHERE r.paused_by = N'(deadline)'
+    WHERE r.paused_by IN (N'(deadline)', N'(empty wave)')
         AND v.state = N'Paused'
     UNION ALL
     SELECT

@@ -53,7 +53,8 @@ SELECT
             WHEN p.probe_max_percent IS NOT NULL THEN CONCAT(N'at most ', p.probe_max_percent, N' % of the number before the wave')
         END
     ), 1, 5, N'') AS probe_check,
-    p.window_name
+    p.window_name,
+    p.allow_empty
 FROM jobs_internal.job_versions AS v
 CROSS APPLY OPENJSON(v.rollout_plan, '$.waves') AS o
 CROSS APPLY OPENJSON(o.value) WITH (
@@ -79,6 +80,7 @@ CROSS APPLY OPENJSON(o.value) WITH (
     probe_max_value      BIGINT,
     probe_min_percent    INT,
     probe_max_percent    INT,
-    window_name          NVARCHAR(128) '$.window'
+    window_name          NVARCHAR(128) '$.window',
+    allow_empty          BIT
 ) AS p
 WHERE v.rollout_plan IS NOT NULL;

@@ -130,7 +130,7 @@ func (d *alertsData) Watches(r alerting.Rule) string {
 	case model.AlertNoAgent:
 		return fmt.Sprintf("No agent is alive for %s.", age)
 	case model.AlertRolloutStopped:
-		return fmt.Sprintf("A roll-out of %s stops at a gate or at its deadline.", of)
+		return fmt.Sprintf("A roll-out of %s stops at a gate, at its deadline, or because a wave has no targets.", of)
 	case model.AlertRolloutApprovalWaits:
 		return fmt.Sprintf("A roll-out of %s waits for an approval.", of)
 	case model.AlertRolloutBakeEnds:
