@@ -28,6 +28,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @latest DATETIME2(7) = DATEADD(HOUR, 1, @now);
     DECLARE @due TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL);
     DECLARE @locked TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL, leased_until DATETIME2(7) NULL);
 
@@ -38,13 +39,15 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM jobs_internal.job_agent AS a WHERE a.id = 1 AND a.paused_at IS NOT NULL)
         RETURN 0;
-    -- Plan: the start of IX_alert_deliveries_next_attempt_at, which has only deliveries that wait.
+    -- No wait and no lease is longer than an hour, and no delivery is made in the future: they are of the time before the clock was set
+    -- back. Plan: IX_alert_deliveries_next_attempt_at, which has only deliveries that wait.
     INSERT INTO @due (delivery_id, is_expired)
     SELECT TOP (@max) d.delivery_id, CASE WHEN d.expires_at <= @now THEN 1 ELSE 0 END
     FROM jobs_internal.alert_deliveries AS d
     LEFT JOIN jobs_internal.alert_channels AS c ON c.channel_id = d.channel_id
-    WHERE d.next_attempt_at <= @now
-        AND (d.leased_until IS NULL OR d.leased_until <= @now)
+    WHERE d.next_attempt_at IS NOT NULL
+        AND (d.next_attempt_at <= @now OR d.next_attempt_at > @latest OR (d.attempts = 0 AND d.created_at > @now))
+        AND (d.leased_until IS NULL OR d.leased_until <= @now OR d.leased_until > @latest)
         AND (
             d.expires_at <= @now
             OR (
@@ -70,8 +73,8 @@ BEGIN
     SELECT d.delivery_id, u.is_expired, d.leased_until
     FROM @due AS u
     INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (UPDLOCK, READPAST, ROWLOCK) ON d.delivery_id = u.delivery_id
-    WHERE d.next_attempt_at <= @now
-        AND (d.leased_until IS NULL OR d.leased_until <= @now);
+    WHERE (d.next_attempt_at <= @now OR d.next_attempt_at > @latest OR (d.attempts = 0 AND d.created_at > @now))
+        AND (d.leased_until IS NULL OR d.leased_until <= @now OR d.leased_until > @latest);
     UPDATE d
     SET d.state = N'Failed',
         d.next_attempt_at = NULL,
@@ -81,6 +84,7 @@ BEGIN
     WHERE l.is_expired = 1;
     UPDATE d
     SET d.attempts = d.attempts + 1,
+        d.next_attempt_at = CASE WHEN d.next_attempt_at > @now THEN @now ELSE d.next_attempt_at END,
         d.leased_by = @holder,
         d.leased_until = DATEADD(SECOND, @lease_seconds, @now)
     FROM @locked AS l

@@ -67,8 +67,7 @@ BEGIN
                 SELECT 1
                 FROM jobs_internal.terms AS t
                 WHERE t.term_id = a.term_id
-                    AND t.ended_at IS NULL
-                    AND t.expires_at > @now
+                    AND t.ended_at IS NULL -- one that has expired lasts until a pass ends it
             )
         );
     SELECT @question_id = MIN(a.question_id)

@@ -372,7 +372,6 @@ BEGIN
                     FROM jobs_internal.terms AS t
                     WHERE t.term_id = q.term_id
                         AND t.ended_at IS NULL
-                        AND t.expires_at > @now
                 )
         ) THEN 1
         ELSE 0

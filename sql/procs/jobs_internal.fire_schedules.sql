@@ -101,7 +101,8 @@ BEGIN
     DECLARE @replaced TABLE (
         schedule_id BIGINT NOT NULL,
         job_id      UNIQUEIDENTIFIER NOT NULL,
-        due_at      DATETIME2(7) NOT NULL
+        due_at      DATETIME2(7) NOT NULL,
+        backfill_id BIGINT NULL
     );
     DECLARE @recorded TABLE (
         schedule_id BIGINT NOT NULL,
@@ -495,8 +496,8 @@ BEGIN
     IF EXISTS (SELECT 1 FROM @moved AS m WHERE m.overlap IN (N'CancelOther', N'TerminateOther') AND (m.active = 1 OR m.waiting = 1))
     BEGIN
         DELETE b
-        OUTPUT deleted.schedule_id, deleted.job_id, deleted.due_at
-        INTO @replaced (schedule_id, job_id, due_at)
+        OUTPUT deleted.schedule_id, deleted.job_id, deleted.due_at, deleted.backfill_id
+        INTO @replaced (schedule_id, job_id, due_at, backfill_id)
         FROM @moved AS m
         INNER LOOP JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = m.schedule_id
         WHERE m.overlap IN (N'CancelOther', N'TerminateOther')
@@ -678,6 +679,16 @@ BEGIN
     FROM @moved AS m
     INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = m.backfill_id
     INNER JOIN outcomes AS ro ON ro.schedule_id = m.schedule_id;
+    IF EXISTS (SELECT 1 FROM @replaced AS p WHERE p.backfill_id IS NOT NULL)
+        UPDATE f
+        SET f.skipped = f.skipped + w.instants
+        FROM (
+            SELECT p.backfill_id, COUNT(*) AS instants
+            FROM @replaced AS p
+            WHERE p.backfill_id IS NOT NULL
+            GROUP BY p.backfill_id
+        ) AS w
+        INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = w.backfill_id;
 
     COMMIT TRANSACTION;
 

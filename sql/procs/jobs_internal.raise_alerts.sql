@@ -263,11 +263,12 @@ BEGIN
     ) AS c
     INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = c.rule_id
     OUTER APPLY (
-        SELECT MAX(a.notified_at) AS notified_at
+        SELECT TOP (1) a.notified_at
         FROM jobs_internal.alerts AS a
         WHERE a.rule_id = c.rule_id
             AND a.subject_key = c.subject_key
-            AND a.notified_at IS NOT NULL
+            AND a.notified_at <= @now -- not one of before the clock was set back
+        ORDER BY a.notified_at DESC
     ) AS p
     WHERE c.place = 1;
     SET @changed = @changed + @@ROWCOUNT;

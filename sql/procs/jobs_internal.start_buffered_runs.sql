@@ -45,6 +45,7 @@ BEGIN
         execution_id BIGINT NOT NULL,
         schedule_id  BIGINT NOT NULL PRIMARY KEY
     );
+    DECLARE @recorded TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY); -- whose instant had no record yet
 
     -- Plan: IX_schedules_buffered, usually empty.
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.buffered > 0)
@@ -185,6 +186,8 @@ BEGIN
     ORDER BY n.due_at, n.schedule_id;
 
     INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
+    OUTPUT inserted.schedule_id
+    INTO @recorded (schedule_id)
     SELECT
         n.schedule_id, n.job_id, n.due_at, 1,
         CASE WHEN n.is_old = 1 THEN N'Paused' WHEN n.fault IS NOT NULL THEN N'Other' ELSE N'NoSteps' END,
@@ -206,7 +209,7 @@ BEGIN
     UPDATE s
     SET s.executions = s.executions + CASE WHEN m.execution_id IS NULL THEN 0 ELSE 1 END,
         s.counted_from = s.counted_from + CASE WHEN m.execution_id IS NULL OR n.backfill_id IS NULL THEN 0 ELSE 1 END,
-        s.skips = s.skips + CASE WHEN m.execution_id IS NULL THEN 1 ELSE 0 END,
+        s.skips = s.skips + CASE WHEN EXISTS (SELECT 1 FROM @recorded AS k WHERE k.schedule_id = n.schedule_id) THEN 1 ELSE 0 END,
         s.buffered = s.buffered - 1,
         s.last_started_at = CASE WHEN m.execution_id IS NOT NULL AND n.backfill_id IS NULL THEN @now ELSE s.last_started_at END,
         s.last_execution_id = COALESCE(m.execution_id, s.last_execution_id),
@@ -217,9 +220,9 @@ BEGIN
     LEFT JOIN @created AS m ON m.schedule_id = n.schedule_id;
 
     UPDATE f
-    SET f.started = f.started + 1
+    SET f.started = f.started + CASE WHEN n.job_version IS NULL THEN 0 ELSE 1 END,
+        f.skipped = f.skipped + CASE WHEN n.job_version IS NULL THEN 1 ELSE 0 END
     FROM @next AS n
-    INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = n.backfill_id
-    WHERE n.job_version IS NOT NULL;
+    INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = n.backfill_id;
     RETURN 0;
 END;

@@ -16,6 +16,7 @@
 -- Locks:     the callback (U, then X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
+--   50135 there is no such callback.
 --   50137 the callback has ended with another report, or without one.
 CREATE OR ALTER PROCEDURE jobs_internal.store_report
     @target_execution_id BIGINT,
@@ -53,6 +54,9 @@ BEGIN
     FROM jobs_internal.callbacks AS c WITH (UPDLOCK, ROWLOCK)
     WHERE c.target_execution_id = @target_execution_id
         AND c.attempt = @attempt;
+    -- Since the caller found it, the attempt was handed back, or its run was purged.
+    IF @@ROWCOUNT = 0
+        THROW 50135, N'The callback does not exist.', 1;
 
     IF @former IS NULL AND @closed_by IS NULL
     BEGIN

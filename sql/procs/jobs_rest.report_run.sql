@@ -16,6 +16,7 @@
 -- Throws:
 --   50060 an argument is missing.
 --   50097 a text is longer than its limit.
+--   50135 there is no such callback.
 --   50136 the caller has a transaction.
 --   50137 the callback has ended with another report, or without one.
 --   50172 the job does not exist in the tenant.

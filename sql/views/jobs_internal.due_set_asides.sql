@@ -1,4 +1,5 @@
--- What is set aside and is to be tried again now: after its wait, or because a stop was requested after the last try.
+-- What is set aside and is to be tried again now: after its wait, or because a stop was requested after the last try, or the clock was set
+-- back since.
 --
 -- Plan: set_asides is usually empty; per row one key of PK_job_executions.
 --
@@ -12,5 +13,6 @@ LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = CASE WHEN z.kind
 WHERE z.is_part = 0
     AND (
         z.retry_at <= SYSUTCDATETIME()
+        OR z.tried_at > SYSUTCDATETIME()
         OR (e.is_active = 1 AND e.stop_requested_at > z.tried_at)
     );
