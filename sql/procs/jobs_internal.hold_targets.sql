@@ -22,7 +22,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @latest DATETIME2(7) = DATEADD(MINUTE, 2, @now); -- an answer that holds for longer is one before the clock was set back
     DECLARE @has_windows BIT = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.target_windows AS w) THEN 1 ELSE 0 END;
     DECLARE @revision BIGINT;
     DECLARE @unknown NVARCHAR(MAX);
@@ -108,7 +107,7 @@ BEGIN
                 FROM jobs_internal.target_gates AS g
                 INNER JOIN jobs_internal.window_answers AS a ON a.answer_id = g.answer_id
                 WHERE g.target_id = x.target_id
-                    AND (a.is_open = 0 OR a.holds_until IS NULL OR a.holds_until <= @now OR a.holds_until > @latest)
+                    AND (a.is_open = 0 OR a.holds_until IS NULL OR a.holds_until <= @now)
                 ORDER BY CASE WHEN a.holds_until > @now THEN COALESCE(a.changes_at, '9999-12-31') ELSE '9999-12-31' END DESC, a.answer_id
             ) AS c
             WHERE x.has_windows = 1
@@ -121,7 +120,7 @@ BEGIN
             INNER JOIN jobs_internal.window_answers AS a ON a.answer_id = g.answer_id
             WHERE x.has_windows = 1
                 AND a.check_at IS NULL
-                AND (a.holds_until IS NULL OR a.holds_until <= DATEADD(SECOND, 60, @now) OR a.holds_until > @latest)
+                AND (a.holds_until IS NULL OR a.holds_until <= DATEADD(SECOND, 60, @now))
                 AND g.answer_id NOT IN (SELECT k.answer_id FROM @asked AS k);
         END;
         IF @round = 2 OR NOT EXISTS (SELECT 1 FROM @held AS h WHERE h.held_by IS NOT NULL)

@@ -21,7 +21,6 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @latest DATETIME2(7) = DATEADD(MINUTE, 2, @now); -- an answer that holds for longer is one before the clock was set back
     DECLARE @ended TABLE (held_by BIGINT NOT NULL PRIMARY KEY);
     DECLARE @revision BIGINT;
     DECLARE @answers TABLE (
@@ -74,15 +73,11 @@ BEGIN
     INSERT INTO @answers (answer_id, is_open, round, released_to)
     SELECT
         a.answer_id,
-        CASE WHEN a.is_open = 1 AND a.holds_until > @now AND a.holds_until <= @latest THEN 1 ELSE 0 END,
+        CASE WHEN a.is_open = 1 AND a.holds_until > @now THEN 1 ELSE 0 END,
         CASE WHEN a.revision < 0 THEN -a.revision WHEN a.revision <> @revision THEN @revision END,
         a.released_to
     FROM jobs_internal.window_answers AS a WITH (UPDLOCK, READPAST, ROWLOCK)
-    WHERE (
-            a.revision <> @revision
-            OR a.check_at IS NULL
-            OR (a.is_open = 1 AND a.holds_until > @now AND a.holds_until <= @latest)
-        )
+    WHERE (a.revision <> @revision OR a.check_at IS NULL OR (a.is_open = 1 AND a.holds_until > @now))
         AND EXISTS (
             SELECT 1
             FROM jobs_internal.target_executions AS t
