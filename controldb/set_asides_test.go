@@ -23,6 +23,10 @@ func TestSetAsides(t *testing.T) {
 		require.Len(t, found, 1)
 		require.Equal(t, doctor.SeverityError, found[0].Severity)
 		require.Contains(t, found[0].Found, "refuses to advance 1 run, schedule or trigger: trigger of job (deleted): error 547: no")
+		require.Empty(t, found[0].Command, "text is no remedy")
+		rows := c.rows(t, found[0].Fix())
+		require.Len(t, rows, 1, "the statement runs as it is")
+		require.Contains(t, rows[0], what.Message)
 
 		taken, err := c.Store.TakeSetAsides(t.Context(), term)
 		require.NoError(t, err)

@@ -163,6 +163,16 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Now returns the time of the control database's clock, by which times are stored and compared (I5).
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	const op = "read the clock"
+	list, err := call.SelectAll[time.Time](ctx, s.conn, op, "SELECT SYSUTCDATETIME() AS now;")
+	return call.OnlyRow(list, err, op, errNoTime)
+}
+
+// errNoTime means that the server has answered with no row.
+var errNoTime = errors.New("the server has returned no time")
+
 // ServerName returns the control server's name in the spelling of target groups; it is empty when
 // it is not configured.
 func (s *Store) ServerName() string { return s.serverName }

@@ -98,9 +98,11 @@ func (s Store) Report(ctx context.Context, token Token, r Report) error {
 // Ref names the callback of a target.
 type Ref struct {
 	Execution uuid.UUID
-	// StepID and Target are required only if the run has several open callbacks.
-	StepID *int
-	Target *uuid.UUID
+	// StepID, Target and Attempt are required only if the report might be about several callbacks:
+	// several are open, or the same result was reported for another one.
+	StepID  *int
+	Target  *uuid.UUID
+	Attempt *int
 }
 
 // Complete reports in the name of the login, instead of the application. It returns
@@ -110,6 +112,7 @@ func (s Store) Complete(ctx context.Context, ref Ref, success bool, message stri
 	c := call.New("jobs.sp_complete_callback").In("job_execution_id", ref.Execution).In("success", success).In("message", message)
 	call.Opt(c, "step_id", ref.StepID)
 	call.Opt(c, "target_id", ref.Target)
+	call.Opt(c, "attempt", ref.Attempt)
 	return s.conn.Exec(ctx, "complete a callback", c)
 }
 

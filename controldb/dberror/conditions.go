@@ -210,7 +210,7 @@ var conditions = map[int32]condition{
 	50058: {KindInvalid, nil, "the definition of an action is invalid"},
 	50059: {KindInvalid, nil, "a TSql step would await a report"},
 	50060: {KindInvalid, nil, "the report of a callback lacks an argument"},
-	50061: {KindInvalid, nil, "several targets have open callbacks"},
+	50061: {KindInvalid, nil, "the report may be about several callbacks"},
 	50062: {KindInvalid, nil, "the declarations of parameters are invalid"},
 	50063: {KindInvalid, nil, "@run_when is not Succeeded, Failed or Finished"},
 	50064: {KindInvalid, nil, "@on_targets is not All, Failed or Succeeded"},

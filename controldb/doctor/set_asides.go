@@ -15,6 +15,11 @@ import (
 // setAsidesSince is the schema version in which passes set runs aside.
 const setAsidesSince = 51
 
+// setAsidesSQL lists what is set aside, with what refuses it and what to do.
+const setAsidesSQL = `SELECT kind, job_name, job_execution_id, name, since_time, tries, retry_time, message
+FROM jobs.set_asides
+ORDER BY since_time;`
+
 // setAside is a row of jobs.set_asides.
 type setAside struct {
 	Kind    string `db:"kind"`
@@ -52,8 +57,8 @@ func checkSetAsides(ctx context.Context, e *examination) ([]Finding, error) {
 	}
 	return []Finding{{
 		Code: CodeSetAsides, Severity: SeverityError,
-		Found:   fmt.Sprintf("the control database refuses to advance %d %s: %s", len(list), wording.Plural(len(list), "run, schedule or trigger", "runs, schedules and triggers"), strings.Join(names, "; ")),
-		Why:     "they neither start nor end anything until a try succeeds",
-		Command: "SELECT * FROM jobs.set_asides; remove what refuses the rows, such as a constraint or a trigger on a table of jobs_internal; they go on by themselves within 15 minutes",
+		Found: fmt.Sprintf("the control database refuses to advance %d %s: %s", len(list), wording.Plural(len(list), "run, schedule or trigger", "runs, schedules and triggers"), strings.Join(names, "; ")),
+		Why:   "they neither start nor end anything until a try succeeds, which happens by itself within 15 minutes once the cause of the error is removed",
+		SQL:   setAsidesSQL,
 	}}, nil
 }

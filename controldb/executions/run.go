@@ -289,6 +289,9 @@ type WatchedTarget struct {
 	Message string `db:"message"`
 	// DurationMS is how long the target took by its agent's clock; nil while it goes on.
 	DurationMS *int64 `db:"duration_ms"`
+	// WaitingReason says, after "because", what pause or window of the database holds the target;
+	// empty: none does.
+	WaitingReason string `db:"waiting_reason"`
 }
 
 // TargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number

@@ -1,5 +1,6 @@
 -- Records what databases have answered to a question that the term has claimed: rows, counts, and at the end how the question ended. The
 -- agent calls it at least every second while it asks, which tells it about a cancellation. A call may be repeated: rows are stored once.
+-- If questions were switched off meanwhile, the question is canceled, and no further row is stored.
 --
 -- Parameters:
 --   @term_id      The term that carries the question out.
@@ -17,8 +18,8 @@
 --   @term_guid    The term's GUID.
 -- Called by: agent/questions.go, while a question is asked.
 -- Locks:     the question (U, X); inserts into question_shapes, question_rows and question_errors.
--- Returns:   one row: verdict, which is Proceed; Canceled (somebody has canceled the question) or Full (there is no room for more rows):
---            the agent ends its queries; Busy: another session is changing the question, nothing was recorded, and the call is to be
+-- Returns:   one row: verdict, which is Proceed; Canceled (by a person, or because questions are off) or Full (there is no room for more
+--            rows): the agent ends its queries; Busy: another session is changing the question, nothing was recorded, and the call is to be
 --            repeated; or Refused: the term does not hold the question any more, and nothing was recorded.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -47,6 +48,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @most_characters BIGINT = 4000000;
+    DECLARE @permitted INT = (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'questions');
     DECLARE @max_rows INT;
     DECLARE @held_by BIGINT;
     DECLARE @characters BIGINT;
@@ -99,6 +101,12 @@ BEGIN
         RETURN 0;
     END;
 
+    IF @permitted = 0
+    BEGIN
+        SET @canceled_at = COALESCE(@canceled_at, @now);
+        DELETE n
+        FROM @new AS n;
+    END;
     DELETE n
     FROM @new AS n
     WHERE n.row_number > @max_rows
@@ -129,7 +137,8 @@ BEGIN
     END;
 
     UPDATE q
-    SET q.targets = COALESCE(@targets, q.targets),
+    SET q.cancel_requested_at = @canceled_at,
+        q.targets = COALESCE(@targets, q.targets),
         q.answered = @answered,
         q.failed = @failed,
         q.paused = @paused,
@@ -159,7 +168,8 @@ BEGIN
             q.is_active = 0,
             q.ended_at = @now,
             q.message = CASE
-                WHEN @canceled_at IS NOT NULL THEN CONCAT(N'Canceled by ', q.canceled_by, N'.')
+                WHEN q.canceled_by IS NOT NULL THEN CONCAT(N'Canceled by ', q.canceled_by, N'.')
+                WHEN @canceled_at IS NOT NULL THEN N'Questions were switched off meanwhile. What has come so far is not complete.'
                 WHEN @error IS NOT NULL THEN @error
                 WHEN @failed > 0 THEN CONCAT(@failed, N' of ', q.targets - @paused, N' databases failed.')
                 WHEN q.targets = 0 THEN N'The target group has no databases.'

@@ -39,7 +39,8 @@ func newRunner(t *testing.T, entries ...Entry) *Runner {
 	t.Helper()
 	r, err := NewRunner(Config{Entries: entries, WorkDir: t.TempDir(), Hidden: []string{t.TempDir()}})
 	require.NoError(t, err)
-	r.grace, r.hurry, r.drain, r.pollMemory = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond, 10*time.Millisecond
+	r.grace, r.hurry, r.pollMemory = 300*time.Millisecond, 300*time.Millisecond, 10*time.Millisecond
+	r.drain, r.host.killWait = time.Minute, time.Minute // no test waits so long, and a killed process may end late on a busy machine
 	return r
 }
 
@@ -393,7 +394,7 @@ func TestEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t, helperEntry(t))
-			r.grace, r.hurry, r.drain = 5*time.Second, 5*time.Second, 10*time.Second // a killed process may end late on a busy machine
+			r.grace, r.hurry = 5*time.Second, 5*time.Second
 			if c.part == "ignore" {
 				r.grace, r.hurry = 50*time.Millisecond, 50*time.Millisecond
 			}

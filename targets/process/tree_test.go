@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -81,6 +82,7 @@ func TestHostileChildWithoutCgroup(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 
 	// A child that also holds the error output does not hold the attempt.
+	r.drain = 300 * time.Millisecond
 	res = r.Run(t.Context(), newAttempt("fork", "setsid bare pipe"))
 	require.Equal(t, targets.Succeeded, res.Outcome)
 	require.Contains(t, texts(res, targets.KindAgent), "A process that was not ended kept the output open: it was closed after 300ms.")

@@ -24,9 +24,10 @@ const (
 	keptRows = 600
 )
 
-// pasteTime bounds the wait for a command. The longest one, go install, takes a minute without a
-// build cache.
-const pasteTime = 2 * time.Minute
+// closeTime is what a test that waits for a command in vain leaves of its time, to say what the
+// terminal shows and to end the shell. Commands have no other limit: go install needs a minute
+// without a build cache, and many on a busy machine.
+const closeTime = 20 * time.Second
 
 // shell is an interactive bash in a pseudo terminal, into which a user pastes lines.
 type shell struct {
@@ -100,7 +101,10 @@ func (s *shell) write(t *testing.T, text string) {
 // groups; both are gone from s.shown.
 func (s *shell) await(t *testing.T, what string, pattern *regexp.Regexp) (before string, groups []string) {
 	t.Helper()
-	late := time.After(pasteTime)
+	var late <-chan time.Time
+	if end, ok := t.Deadline(); ok {
+		late = time.After(time.Until(end) - closeTime)
+	}
 	for {
 		if m := pattern.FindSubmatchIndex(s.shown); m != nil {
 			before = string(s.shown[:m[0]])

@@ -47,7 +47,9 @@ type agents struct {
 	// pollAfter is the value of Retry-After while an operation is in progress; no header below a
 	// second.
 	pollAfter time.Duration
-	log       *zap.Logger
+	// syncTime is the constant, except in tests.
+	syncTime time.Duration
+	log      *zap.Logger
 
 	mu sync.Mutex
 	// copies are the job agents as they were last read.
@@ -66,7 +68,7 @@ type agentCopy struct {
 // identities that job agents may have, by resource id.
 func newAgents(directory *rest.Directory, identities map[string]Identity, log *zap.Logger) *agents {
 	a := &agents{
-		directory: directory, identities: map[string]Identity{}, pollAfter: operationPollAfter, log: log,
+		directory: directory, identities: map[string]Identity{}, pollAfter: operationPollAfter, syncTime: syncTime, log: log,
 		copies: map[*rest.Entry]agentCopy{}, begun: map[uuid.UUID]*rest.Entry{},
 	}
 	for id, one := range identities {
@@ -502,7 +504,7 @@ func (a *agents) forget(e *rest.Entry) {
 func (a *agents) await(ctx context.Context, e *rest.Entry, id uuid.UUID, kind string) account.Operation {
 	a.remember(id, e)
 	begun := time.Now()
-	waiting, cancel := context.WithTimeout(ctx, syncTime)
+	waiting, cancel := context.WithTimeout(ctx, a.syncTime)
 	defer cancel()
 	operation, err := accounts.Wait(waiting, e.Store, id, nil)
 	if err != nil {

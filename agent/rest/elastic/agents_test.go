@@ -32,8 +32,8 @@ func (agentSurface) Failure(_ *rest.Request, err error) *rest.Response { return 
 const identityID = "/subscriptions/" + front.Subscription + "/resourceGroups/rg1/providers/Microsoft.ManagedIdentity/userAssignedIdentities/id1"
 
 // startFront starts a front with two control databases: jobdb1 with the implicit agent agent1, and
-// jobdb2, which has no schema and no implicit agent.
-func startFront(t *testing.T) (*front.Front, *rest.Entry) {
+// jobdb2, which has no schema and no implicit agent. Requests wait for their operations for wait.
+func startFront(t *testing.T, wait time.Duration) (*front.Front, *rest.Entry) {
 	t.Helper()
 	var second *rest.Entry
 	f := front.Start(t, func(t testing.TB, f *front.Front) []*rest.Mount {
@@ -45,7 +45,9 @@ func startFront(t *testing.T) (*front.Front, *rest.Entry) {
 		f.Directory, err = rest.NewDirectory(f.Entry, second)
 		require.NoError(t, err)
 		identities := map[string]Identity{identityID: {PrincipalID: "p1"}}
-		return []*rest.Mount{{Surface: agentSurface{newAgents(f.Directory, identities, zap.NewNop())}, ARM: true}}
+		agents := newAgents(f.Directory, identities, zap.NewNop())
+		agents.syncTime = wait
+		return []*rest.Mount{{Surface: agentSurface{agents}, ARM: true}}
 	})
 	return f, second
 }
@@ -60,7 +62,7 @@ func putBody(database, sku string, capacity int) string {
 
 func TestJobAgents(t *testing.T) {
 	t.Parallel()
-	f, second := startFront(t)
+	f, second := startFront(t, time.Minute)
 	t.Run("6 any case", func(t *testing.T) {
 		a := f.Do(t, "GET", "/SUBSCRIPTIONS/"+front.Subscription+
 			"/resourcegroups/RG1/providers/microsoft.sql/servers/SERVER1/jobagents/AGENT1"+front.Version, nil)
@@ -153,7 +155,7 @@ func TestJobAgents(t *testing.T) {
 
 func TestJobAgentFaults(t *testing.T) {
 	t.Parallel()
-	f, _ := startFront(t)
+	f, _ := startFront(t, time.Minute)
 	db := databaseID("jobdb1")
 	for body, want := range map[string]string{
 		``:                                      "InvalidResourceRequestBody",
@@ -216,7 +218,7 @@ func TestJobAgentFaults(t *testing.T) {
 // An operation that takes longer than two seconds is answered with 202, and can be followed.
 func TestJobAgentLongRunningOperation(t *testing.T) {
 	t.Parallel()
-	f, _ := startFront(t)
+	f, _ := startFront(t, time.Minute)
 	require.Equal(t, 200, f.Do(t, "PATCH", front.A+front.Version, `{"tags":{}}`).Status)
 	// Another front has begun a change, holds it, and was killed.
 	capacity := 7
@@ -266,12 +268,14 @@ SET holder = NEWID(), held_until = DATEADD(SECOND, @p1, SYSUTCDATETIME()) WHERE 
 // A deletion that waits for a run is answered with 202. A second DELETE joins it.
 func TestJobAgentDeletionIsAnsweredLater(t *testing.T) {
 	t.Parallel()
-	f, _ := startFront(t)
+	f, _ := startFront(t, time.Millisecond)
 	ctx := t.Context()
-	require.Equal(t, 200, f.Do(t, "PATCH", front.A+front.Version, `{"tags":{}}`).Status)
+	_, _, err := account.On(f.Store).Set(ctx, account.Change{Name: "agent1", Location: &f.Entry.Location})
+	require.NoError(t, err)
+	require.NoError(t, account.On(f.Store).Advance(ctx, uuid.New(), time.Minute))
 	// An agent that does not answer holds a task.
 	db := f.DB(t, f.Control)
-	_, err := db.ExecContext(ctx, `EXECUTE jobs.sp_add_target_group @target_group_name = N'g';
+	_, err = db.ExecContext(ctx, `EXECUTE jobs.sp_add_target_group @target_group_name = N'g';
 EXECUTE jobs.sp_add_target_group_member @target_group_name = N'g', @target_type = N'SqlDatabase', @server_name = N's', @database_name = N'd';
 EXECUTE jobs.sp_add_job @job_name = N'j';
 EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 1;', @target_group_name = N'g';`)

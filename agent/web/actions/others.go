@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb/alerting"
 	"github.com/jobagent/jobagent/controldb/callbacks"
@@ -69,7 +67,8 @@ func confirmComplete(ctx context.Context, r *page.Request) (*page.Confirmation, 
 		until = "Without a report, the wait ends on " + instant(one.DeadlineAt) + "."
 	}
 	run := one.Execution
-	cli := []string{"execution", "complete", run.String(), "--step-id", strconv.Itoa(one.StepID), "--target", one.Target.String()}
+	cli := []string{"execution", "complete", run.String(), "--step-id", strconv.Itoa(one.StepID), "--target", one.Target.String(),
+		"--attempt", strconv.Itoa(one.Attempt)}
 	success := value(r, "result") != "failed"
 	if success {
 		cli = append(cli, "--succeeded")
@@ -80,12 +79,14 @@ func confirmComplete(ctx context.Context, r *page.Request) (*page.Confirmation, 
 	if text := value(r, "message"); text != "" {
 		cli, tsql = append(cli, "--message", text), append(tsql, page.Arg{Name: "message", Value: text})
 	}
-	tsql = append(tsql, page.Arg{Name: "step_id", Value: one.StepID}, page.Arg{Name: "target_id", Value: one.Target})
+	tsql = append(tsql, page.Arg{Name: "step_id", Value: one.StepID}, page.Arg{Name: "target_id", Value: one.Target},
+		page.Arg{Name: "attempt", Value: one.Attempt})
 	return &page.Confirmation{
 		Title: "Report the result", Nav: "runs", Button: "Report", Back: r.Path("runs", run.String()),
 		Effects: sentences(fmt.Sprintf("Step %s of the run of %s waits at %s for an approval or a report, since %s.", quoted(one.StepName), quoted(one.JobName),
 			place(one), instant(one.OpenedAt)), "Approving lets the run go on. Rejecting makes the attempt fail; the step's policy may retry it.", until, state),
 		Fields: []page.Field{
+			{Name: "attempt", Kind: "hidden", Value: strconv.Itoa(one.Attempt)},
 			{Name: "result", Label: "Result", Kind: "select", Required: true, Options: []page.Option{
 				{Value: "", Text: "Choose"}, {Value: "succeeded", Text: "Approve: the work succeeded"}, {Value: "failed", Text: "Reject: the work failed"},
 			}},
@@ -105,8 +106,15 @@ func complete(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if result != "succeeded" && result != "failed" {
 		return nil, &page.InputError{Field: "result", Problem: "Choose whether the work succeeded."}
 	}
-	step, target := one.StepID, uuid.UUID(one.Target)
-	err = callbacks.On(r.Store).Complete(ctx, callbacks.Ref{Execution: one.Execution, StepID: &step, Target: &target}, result == "succeeded", value(r, "message"))
+	ref := callbacks.Ref{Execution: one.Execution, StepID: &one.StepID, Target: &one.Target, Attempt: &one.Attempt}
+	if text := value(r, "attempt"); text != "" { // the one that the person saw
+		seen, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, dberror.ErrCallbackNotFound
+		}
+		ref.Attempt = &seen
+	}
+	err = callbacks.On(r.Store).Complete(ctx, ref, result == "succeeded", value(r, "message"))
 	if err != nil {
 		return nil, err
 	}

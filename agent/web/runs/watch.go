@@ -60,8 +60,8 @@ type cell struct {
 
 // mark is where an unfinished target was when the marks were read; zero: it had none.
 type mark struct {
-	kind byte // of TargetMark.Kind: W, H or C
-	at   int64
+	kind byte  // of TargetMark.Kind: W, H or C
+	at   int64 // 0 with H: a hold
 }
 
 // target is a row of the grid.
@@ -111,7 +111,7 @@ type watch struct {
 	version  int64            // the number of changes
 	log      []ref            // the changes with the versions after base, in order
 	base     int64
-	turn     int                  // of the cells that wait for callbacks, which are read in turn
+	turn     int                  // of the cells whose marks tell of no change, which are read in turn
 	answers  map[answerKey][]byte // encoded answers about this version
 }
 
@@ -329,8 +329,8 @@ func (s *step) find(id int64) int {
 // compare compares marks with the last ones, and returns the IDs of targets that may have changed.
 // A target whose mark is the same has not changed: a mark names the attempt that is held, or the
 // time of the next one. A target without a mark is final, or on the way from one mark to the next.
-// Only a callback's mark may stay the same while a report begins another attempt; so those targets
-// are read in turn.
+// Only two marks may stay the same: a callback's while a report begins another attempt, and a hold's
+// while another pause or window takes over. So those targets are read in turn.
 func (w *watch) compare(marks []executions.TargetMark) (changed []int64) {
 	for _, s := range w.steps {
 		clear(s.marks)
@@ -351,7 +351,7 @@ func (w *watch) compare(marks []executions.TargetMark) (changed []int64) {
 			}
 		}
 	}
-	callbacks := 0
+	silent := 0
 	for _, s := range w.steps {
 		for at := range s.cells {
 			c := &s.cells[at]
@@ -361,14 +361,14 @@ func (w *watch) compare(marks []executions.TargetMark) (changed []int64) {
 				c.mark = now
 			case c.mark != now || now.kind == 0:
 				changed = append(changed, c.id)
-			case now.kind == 'C':
-				if callbacks++; callbacks > w.turn && callbacks <= w.turn+100 {
+			case now.kind == 'C', now == mark{kind: 'H'}: // a hold has no task
+				if silent++; silent > w.turn && silent <= w.turn+100 {
 					changed = append(changed, c.id)
 				}
 			}
 		}
 	}
-	if w.turn += 100; w.turn >= callbacks {
+	if w.turn += 100; w.turn >= silent {
 		w.turn = 0
 	}
 	return changed
@@ -410,11 +410,18 @@ func (w *watch) update(at ref, t executions.WatchedTarget) {
 		c.due = t.NextAttempt
 	}
 	c.message = -1
-	if text := executions.Remark(t.Lifecycle, t.Message); text != "" && c.state.explains() {
+	text, number := "", t.ErrorNumber
+	switch {
+	case t.WaitingReason != "":
+		text, number = "Waits because "+t.WaitingReason+".", 0
+	case c.state.explains():
+		text = executions.Remark(t.Lifecycle, t.Message)
+	}
+	if text != "" {
 		if all := []rune(text); len(all) > messageLength {
 			text = string(all[:messageLength])
 		}
-		c.message = w.intern(t.ErrorNumber, text)
+		c.message = w.intern(number, text)
 	}
 	if *c == was && c.version > 0 {
 		return

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"html"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/triggers"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -388,4 +391,45 @@ func TestTriggeredRun(t *testing.T) {
 	require.NoError(t, triggers.On(f.store).Delete(t.Context(), "report", "nightly"))
 	_, body = f.get(t, c, "/runs")
 	require.Contains(t, body, "<bdi>a deleted trigger</bdi>")
+}
+
+// A target that a pause of its database holds says why, in the words of "execution explain", and
+// says it again when another pause takes over.
+func TestRowsOfHeldTargets(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.addJob(t, "j", 1, 0)
+	list := names(3)
+	for i := range list {
+		list[i].ID = targets.TargetID(list[i].Server, list[i].Database)
+	}
+	pause := holds.Pause{Server: list[1].Server, Database: list[1].Database, Reason: "moves <away>", Target: list[1].ID}
+	require.NoError(t, holds.On(f.store).SetPause(t.Context(), pause))
+	run := f.queued(t, "j", list)
+	f.pass(t, 10, nil)
+	c := f.client(t)
+	path := "/runs/" + run.String()
+	_, body := f.get(t, c, path)
+	require.Contains(t, body, "Waits because the database is paused by ")
+	require.Contains(t, body, ": moves &lt;away&gt;.")
+	_, found := f.get(t, c, path+"?q=moves")
+	require.Contains(t, found, `<data class="num" value="1">1</data> of`)
+	e, err := executions.On(f.store).Explain(t.Context(), run)
+	require.NoError(t, err)
+	i := slices.IndexFunc(e.Waits, func(w executions.Wait) bool { return w.For == "Pause" })
+	require.GreaterOrEqual(t, i, 0)
+	require.Contains(t, html.UnescapeString(body), "Waits because "+e.Waits[i].Text+".", "the same words")
+
+	pause.Reason = "is restored"
+	require.NoError(t, holds.On(f.store).SetPause(t.Context(), pause))
+	require.Eventually(t, func() bool {
+		_, body := f.get(t, c, path)
+		return strings.Contains(body, ": is restored.") && !strings.Contains(body, "moves")
+	}, 20*time.Second, 100*time.Millisecond)
+	require.NoError(t, holds.On(f.store).Resume(t.Context(), pause.Server, pause.Database, pause.Target))
+	f.pass(t, 10, nil)
+	require.Eventually(t, func() bool {
+		_, body := f.get(t, c, path)
+		return !strings.Contains(body, "Waits because")
+	}, 20*time.Second, 100*time.Millisecond)
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -162,23 +163,40 @@ const SinceForms = "a `time` such as 24h, 7d, 2026-01-31 or 2026-01-31T22:00:00Z
 // age matches days or weeks at the beginning of a duration, which time.ParseDuration does not have.
 var age = regexp.MustCompile(`^(\d{1,5})([dw])(.*)$`)
 
-// Since parses --since: how long ago, or since when. An empty text is the zero time.
-func Since(text string, now time.Time) (time.Time, error) {
+// Since is a value of --since: how long ago, or since when. The zero value means always.
+type Since struct {
+	ago time.Duration
+	at  time.Time
+}
+
+// ParseSince parses --since. An empty text is the zero value.
+func ParseSince(text string) (Since, error) {
 	if text == "" {
-		return time.Time{}, nil
+		return Since{}, nil
 	}
 	if _, err := strconv.Atoi(text); err == nil {
-		return time.Time{}, exit.Usagef("invalid --since %q: want a unit, such as %sh or %sd", text, text, text)
+		return Since{}, exit.Usagef("invalid --since %q: want a unit, such as %sh or %sd", text, text, text)
 	}
 	if d, err := ParseDuration(text); err == nil {
 		if d < 0 {
 			d = -d
 		}
-		return now.UTC().Add(-d), nil
+		return Since{ago: d}, nil
 	}
 	t, err := ParseTime(text)
 	if err != nil {
-		return time.Time{}, exit.Usagef("invalid --since %q: want how long ago, such as 90m, 24h or 7d, or a time such as 2026-01-31 or 2026-01-31T22:00:00Z", text)
+		return Since{}, exit.Usagef("invalid --since %q: want how long ago, such as 90m, 24h or 7d, or a time such as 2026-01-31 or 2026-01-31T22:00:00Z", text)
 	}
-	return t, nil
+	return Since{at: t}, nil
+}
+
+// Time returns the time; zero means always. A duration counts back from now, which is the clock of
+// the control database ([controldb.Store.Now]): with the clock of this machine, a list of the last
+// half hour would be empty if that clock were half an hour fast. An absolute time needs no clock.
+func (s Since) Time(ctx context.Context, now func(context.Context) (time.Time, error)) (time.Time, error) {
+	if s.ago == 0 {
+		return s.at, nil
+	}
+	t, err := now(ctx)
+	return t.UTC().Add(-s.ago), err
 }

@@ -57,8 +57,8 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if f.Since, err = command.Since(since, time.Now()); err != nil {
+			from, err := command.ParseSince(since)
+			if err != nil {
 				return err
 			}
 			if f.Limit < 1 {
@@ -68,6 +68,9 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 				f.States = []alerting.State{alerting.AlertOpen, alerting.AlertAcknowledged}
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				if f.Since, err = from.Time(cmd.Context(), store.Now); err != nil {
+					return err
+				}
 				list, err := alerting.On(store).Alerts(cmd.Context(), f)
 				if err != nil {
 					return err

@@ -3,7 +3,6 @@ package audit
 
 import (
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -35,11 +34,9 @@ dashboard (Web). Calls that were refused or changed nothing have none. Commands 
 hashes. The setting audit_retention_days says how long entries are kept.`,
 		Example: "  jobagent audit list --job nightly --since 2026-11-01\n  jobagent audit list --who ada@example.com -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if since != "" {
-				if f.Since, err = command.Since(since, time.Now()); err != nil {
-					return err
-				}
+			from, err := command.ParseSince(since)
+			if err != nil {
+				return err
 			}
 			if until != "" {
 				if f.Until, err = command.ParseTime(until); err != nil {
@@ -59,7 +56,12 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 			} else {
 				f.JobName = job
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return list(cmd, &a.Printer, store, f) })
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				if f.Since, err = from.Time(cmd.Context(), store.Now); err != nil {
+					return err
+				}
+				return list(cmd, &a.Printer, store, f)
+			})
 		},
 	}
 	flags := cmd.Flags()

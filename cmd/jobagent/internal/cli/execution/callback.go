@@ -70,11 +70,13 @@ func newCallbacksCommand(a *connect.App) *cobra.Command {
 func newCompleteCommand(a *connect.App) *cobra.Command {
 	var succeeded, failed bool
 	var message, target string
-	var step int
+	var step, attempt int
 	cmd := &cobra.Command{
 		Use: "complete EXECUTION_ID", Short: "Report the end of an action that waits for a callback", Args: cobra.ExactArgs(1),
 		Long: `Report how the work of an asynchronous action ended, instead of the application. The first report
-counts. A failure is retried by the step's policy.`,
+counts, and the same report again changes nothing. A failure is retried by the step's policy. A script names
+the callback by --step-id, --target and --attempt: a report that names the run only, and might repeat the report on
+another callback of the run, is refused.`,
 		Example: "  jobagent execution complete 6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68 --failed --message 'the import was lost'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref := callbacks.Ref{}
@@ -87,6 +89,9 @@ counts. A failure is retried by the step's policy.`,
 			}
 			if cmd.Flags().Changed("step-id") {
 				ref.StepID = &step
+			}
+			if cmd.Flags().Changed("attempt") {
+				ref.Attempt = &attempt
 			}
 			if target != "" {
 				id, err := uuid.Parse(target)
@@ -111,7 +116,8 @@ counts. A failure is retried by the step's policy.`,
 	cmd.Flags().BoolVar(&succeeded, "succeeded", false, "the work succeeded")
 	cmd.Flags().BoolVar(&failed, "failed", false, "the work failed")
 	cmd.Flags().StringVar(&message, "message", "", "text for the history")
-	cmd.Flags().IntVar(&step, "step-id", 0, "the step, if several steps of the run wait")
-	cmd.Flags().StringVar(&target, "target", "", "`GUID` of the target, if several targets wait")
+	cmd.Flags().IntVar(&step, "step-id", 0, "the step, if the run has callbacks of several steps")
+	cmd.Flags().StringVar(&target, "target", "", "`GUID` of the target, if the run has callbacks of several targets")
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "the attempt, if an earlier one of the target was reported")
 	return cmd
 }

@@ -145,32 +145,31 @@ type listFlags struct {
 	limit                int
 }
 
-// filter checks the flags.
-func (f *listFlags) filter(now time.Time) (executions.Query, error) {
-	r := executions.Query{JobName: f.job, System: true, Origins: true, Examine: executions.Examined}
+// filter checks the flags. The query lacks the time that since returns.
+func (f *listFlags) filter() (r executions.Query, since command.Since, err error) {
+	r = executions.Query{JobName: f.job, System: true, Origins: true, Examine: executions.Examined}
 	if f.active {
 		r.Active = &f.active
 	}
-	var err error
 	for _, s := range f.lifecycles {
 		list, err := jobs.ParseLifecycles(s)
 		if err != nil {
-			return r, exit.Usagef("--lifecycle: %w", err)
+			return r, since, exit.Usagef("--lifecycle: %w", err)
 		}
 		r.Lifecycles = append(r.Lifecycles, list...)
 	}
 	for _, s := range f.triggers {
 		i := slices.IndexFunc(executions.Triggers(), func(t executions.Trigger) bool { return strings.EqualFold(string(t), s) })
 		if i < 0 {
-			return r, exit.Usagef("invalid --trigger %q: want Manual, Schedule, Backfill, Rerun or Job", s)
+			return r, since, exit.Usagef("invalid --trigger %q: want Manual, Schedule, Backfill, Rerun or Job", s)
 		}
 		r.Triggers = append(r.Triggers, executions.Triggers()[i])
 	}
 	if f.limit < 1 {
-		return r, exit.Usagef("--limit %d: must be at least 1", f.limit)
+		return r, since, exit.Usagef("--limit %d: must be at least 1", f.limit)
 	}
-	r.CreatedFrom, err = command.Since(f.since, now)
-	return r, err
+	since, err = command.ParseSince(f.since)
+	return r, since, err
 }
 
 func newListCommand(a *connect.App) *cobra.Command {
@@ -192,11 +191,14 @@ each step did there.`, executions.Examined),
 			if target != "" {
 				return listOnTarget(cmd, a, target, f)
 			}
-			filter, err := f.filter(time.Now())
+			filter, since, err := f.filter()
 			if err != nil {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				if filter.CreatedFrom, err = since.Time(cmd.Context(), store.Now); err != nil {
+					return err
+				}
 				views, more, err := readRuns(cmd.Context(), store, filter, f.limit)
 				if err != nil {
 					return err

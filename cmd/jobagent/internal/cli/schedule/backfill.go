@@ -58,10 +58,6 @@ The instants of the range are counted first. A range without an instant, or with
 			if req.To.Before(req.From) {
 				return exit.Usagef("--to %s is before --from %s", to, from)
 			}
-			// The control database decides by its own clock; this is for the question before.
-			if req.To.After(time.Now().Add(time.Hour)) {
-				return exit.Usagef("--to %s is in the future: the schedule itself runs future instants", to)
-			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				instants, err := confirmBackfill(cmd, store, req, most)
 				if err != nil {
@@ -105,6 +101,14 @@ func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req timetable.B
 	s, err := lookup.Schedule(cmd.Context(), store, req.JobName, req.Name)
 	if err != nil {
 		return 0, err
+	}
+	now, err := store.Now(cmd.Context())
+	if err != nil {
+		return 0, err
+	}
+	if req.To.After(now) {
+		return 0, exit.Usagef("--to %s is in the future: it is %s by the clock of the control database, and the schedule itself runs future instants",
+			req.To.Format(time.RFC3339), now.Format(time.RFC3339))
 	}
 	calendars, err := timetable.On(store).Calendars(cmd.Context(), "")
 	if err != nil {

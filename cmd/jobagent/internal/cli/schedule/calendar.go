@@ -112,7 +112,11 @@ func newCalendarShowCommand(a *connect.App) *cobra.Command {
 			}
 			v := viewCalendar(c)
 			if parsed, err := schedule.ParseCalendar([]byte(c.Spec)); err == nil { // else it names what this program does not know
-				v.Blocked = blockedTimes(parsed, time.Now())
+				now, err := store.Now(cmd.Context())
+				if err != nil {
+					return err
+				}
+				v.Blocked = blockedTimes(parsed, now)
 			}
 			return a.Emit(v, func(w io.Writer) error {
 				var b bytes.Buffer

@@ -145,6 +145,7 @@ type definition struct {
 // parsedDefinition is a definition that was parsed before it is stored.
 type parsedDefinition struct {
 	zone *time.Location
+	now  time.Time // of the control database, when it was parsed
 	due  []time.Time
 	more bool
 	plan *schedule.Plan
@@ -175,7 +176,7 @@ func (d definition) parse(ctx context.Context, store *controldb.Store, now time.
 	if len(faults) > 0 {
 		return nil, &schedule.Error{Faults: faults}
 	}
-	p := &parsedDefinition{zone: plan.Zone, plan: plan}
+	p := &parsedDefinition{zone: plan.Zone, now: now, plan: plan}
 	p.warnings, _ = plan.WarningsAt(now)
 	// An instant equal to now is included. The sixth instant tells only whether there are more than
 	// five.
@@ -263,7 +264,11 @@ the translation is shown and stored. A definition with errors is not stored: the
 
 // addSchedule adds a schedule with a definition, and shows when it is due.
 func (f *definitionFlags) addSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, s timetable.Spec) error {
-	ctx, now := cmd.Context(), time.Now().UTC()
+	ctx := cmd.Context()
+	now, err := store.Now(ctx)
+	if err != nil {
+		return err
+	}
 	d := definition{zone: f.settings.Zone, catchUp: f.settings.CatchUp, overlap: f.settings.Overlap, created: now}
 	if err := d.translate(schedule.Kind(*s.Kind), *s.Spec); err != nil {
 		return rejectDefinition(p, err)
@@ -325,7 +330,11 @@ only its parameters are changed here, without SCHEDULE.`,
 // parsed with the properties that change; a stored one that is wrong itself does not keep others
 // from being changed.
 func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, u timetable.Spec) error {
-	ctx, now := cmd.Context(), time.Now().UTC()
+	ctx := cmd.Context()
+	now, err := store.Now(ctx)
+	if err != nil {
+		return err
+	}
 	old, err := lookup.Schedule(ctx, store, u.JobName, u.Name)
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (r result) prospect(row timetable.Schedule) prospect {
 		if len(r.parsed.due) > 0 {
 			next = r.parsed.due[0]
 		}
-		p.sentence = described.WithNext(next, r.parsed.zone, time.Now())
+		p.sentence = described.WithNext(next, r.parsed.zone, r.parsed.now)
 	}
 	return p
 }

@@ -159,7 +159,11 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			for _, b := range backfills {
 				v.Backfills = append(v.Backfills, output.Backfill{Backfill: b.Backfill})
 			}
-			return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
+			now, err := store.Now(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe(), now) })
 		}),
 	}
 }
@@ -173,14 +177,14 @@ func beside(d schedule.Description) []string {
 	return append([]string{d.Clocks}, d.Notes...)
 }
 
-// printSchedule prints a schedule. d describes it.
-func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error {
+// printSchedule prints a schedule as of now. d describes it.
+func printSchedule(w io.Writer, v output.Schedule, d schedule.Description, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of job %s: %s", scheduleTitle(v.Name), v.Job, v.State)
 	if v.Reason != "" {
 		fmt.Fprintf(&b, ": %s", output.OneLine(v.Reason))
 	}
-	if text := sentence(v, time.Now()); text != "" {
+	if text := sentence(v, now); text != "" {
 		fmt.Fprintf(&b, "\n%s", output.OneLine(text))
 		for _, note := range beside(d) {
 			fmt.Fprintf(&b, "\n%s", note)
