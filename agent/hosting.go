@@ -220,12 +220,32 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	if h.tools.Traces != nil { // stops after the communicator, whose last outcomes end the last runs
 		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))
 	}
+	for i, s := range services {
+		services[i] = underTerm{s, cancelTerm}
+	}
 	err = supervise(ctx, services...)
 	if cause := context.Cause(termCtx); errors.Is(cause, ErrTermLost) && !errors.Is(err, ErrTermLost) {
 		err = errors.Join(err, cause)
 	}
 	if ctx.Err() == nil {
 		h.cfg.Metrics.CoreFailed(failureCause(err))
+	}
+	return err
+}
+
+// underTerm is a service that cancels the context of its term if the control database has told the
+// service that the term has ended. Then another agent may run the scripts of the term, so that
+// they must end at once, and not after the grace period or at the next renewal.
+type underTerm struct {
+	service
+	cancelTerm context.CancelCauseFunc
+}
+
+// run runs the service.
+func (s underTerm) run(ctx context.Context, ready func()) error {
+	err := s.service.run(ctx, ready)
+	if errors.Is(err, ErrTermLost) {
+		s.cancelTerm(ErrTermLost)
 	}
 	return err
 }

@@ -45,8 +45,8 @@ type report struct {
 //
 // A report that the control database cannot store must not hold up the others: a constraint or a
 // trigger refuses it, or the call takes too long. Therefore a batch that failed is delivered again
-// in halves, and a report that fails alone is replaced by one without details (replace), or waits
-// behind the others.
+// in halves. A report that is refused alone is replaced by one without details (replace). One that
+// fails alone for another reason waits behind the others.
 type outbox struct {
 	store  *controldb.Store
 	termID controldb.TermID
@@ -275,12 +275,10 @@ func (o *outbox) send(ctx context.Context, batch []report) error {
 
 // replace handles a report that failed alone with err. If the control database refuses its data,
 // replace sends the report again without its details: the run would otherwise never end. It returns
-// whether the control database accepted that. If not, the report stays as it is, behind all others.
+// whether the control database accepted that. If not, the report stays as it is, behind all others:
+// its call may have failed because of locked rows, which others do not need.
 func (o *outbox) replace(ctx context.Context, r report, err error) bool {
-	if !refusesData(err) {
-		return false
-	}
-	if o.send(ctx, []report{r.withoutDetails(dberror.NumberOf(err))}) != nil {
+	if !refusesData(err) || o.send(ctx, []report{r.withoutDetails(dberror.NumberOf(err))}) != nil {
 		o.postpone(r)
 		return false
 	}

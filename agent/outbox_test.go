@@ -14,7 +14,9 @@ import (
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/fault"
 )
 
 // TestOutboxReturnsWhyItsTermEnded: a term that ends during a delivery ends the outbox. The outbox
@@ -195,5 +197,44 @@ func TestOutboxGathers(t *testing.T) {
 		started := time.Now()
 		require.False(t, c.outbox.gather(ctx))
 		require.Zero(t, time.Since(started))
+	})
+}
+
+// A report whose call is never answered, as when another session has locked its rows, waits behind
+// the others.
+func TestOutboxDeliversBesideAReportThatIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := testenv.Embedded(t, testenv.Options{}).Install(t, 1)
+		network := fault.NewNetwork(in.Dialer(), func(c fault.Call) fault.Kind {
+			if c.Name == "jobs_internal.complete_resolution" {
+				return fault.Stall
+			}
+			return fault.None
+		})
+		connector, err := mssql.NewConnector(in.DSN(in.Control), network)
+		require.NoError(t, err)
+		store, err := controldb.New(controldb.Config{Connector: connector, ServerName: in.ServerName})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = store.Close() }) // broken connections cause errors
+		term, err := store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", MaxConcurrentTargets: 1}, time.Hour)
+		require.NoError(t, err)
+		cfg, err := Config{MaxConcurrentTargets: 1}.withDefaults()
+		require.NoError(t, err)
+		o := newOutbox(store.WithCallLimit(callLimit), term.ID, t.Context(), newQueue(cfg, nil), newRegistry(t.Context()), &crowd{}, cfg, zap.NewNop())
+		o.add(report{task: 1, resolution: &controldb.Resolution{Attempt: 1}})
+		o.ready <- struct{}{}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- o.run(ctx) }()
+		<-time.After(30 * time.Second) // the call is under way
+		for id := controldb.TaskID(2); id <= 10; id++ {
+			o.add(report{task: id, outcome: controldb.Outcome{Task: id, Attempt: 1, Outcome: targets.Succeeded}})
+		}
+		<-time.After(5 * time.Minute)
+		require.Equal(t, 1, o.count())
+		require.Equal(t, controldb.TaskID(1), o.waiting[0].task)
+		stop()
+		require.NoError(t, <-ended)
 	})
 }

@@ -47,8 +47,12 @@ const (
 	maxAnswerMessage = 2000
 )
 
-// errQuestionCanceled means that somebody has canceled the question.
-var errQuestionCanceled = errors.New("the question was canceled")
+var (
+	// errQuestionCanceled means that somebody has canceled the question.
+	errQuestionCanceled = errors.New("the question was canceled")
+	// errAnswersRefused means that the control database refuses to store answers.
+	errAnswersRefused = errors.New("the control database refuses the answers")
+)
 
 // questionRunner runs the queries that people have asked through the control database
 // (sql/DESIGN.md, "Questions") on the databases of target groups.
@@ -128,6 +132,9 @@ func (q *questionRunner) carryOut(ctx context.Context, claim *questions.Claimed)
 		return
 	}
 	end.Cut = end.Cut || a.full
+	if a.refused != nil {
+		end.Error = refusedAnswers(a.refused)
+	}
 	// The end is recorded also when the agent stops.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordEnd)
 	defer cancel()
@@ -160,6 +167,8 @@ type answering struct {
 	number  int  // number of the last row
 	full    bool // no more rows are kept
 	lost    bool // the term does not hold the question any more
+	// refused is the error with which the control database has refused answers; nil: it has not.
+	refused error
 }
 
 // ask queries all databases and returns how the question ended.
@@ -373,7 +382,15 @@ func (a *answering) record(ctx context.Context) {
 	}
 }
 
-// send records the pending rows, with counts. It retries until ctx is done or the term is lost.
+// refusedAnswers is the error of a question whose answers the control database has refused with
+// err.
+func refusedAnswers(err error) string {
+	return fmt.Sprintf("The control database could not store answers (error %d). See the agent's log.", dberror.NumberOf(err))
+}
+
+// send records the pending rows, with counts. It retries until ctx is done or the term is lost. If
+// the control database refuses the data, another call would not help: the question ends, and its
+// end is recorded without rows and errors.
 func (a *answering) send(ctx context.Context, answers questions.RecordedAnswers) {
 	answers.Question, answers.Targets = a.claim.ID, a.targets.Load()
 	answers.Answered, answers.Failed, answers.Paused = int(a.answered.Load()), int(a.failed.Load()), int(a.paused.Load())
@@ -401,6 +418,15 @@ func (a *answering) send(ctx context.Context, answers questions.RecordedAnswers)
 			err = errors.New("another session is changing the question")
 		case err == nil:
 			return
+		case refusesData(err):
+			a.log.Error("the control database refuses answers, and the question ends without them", zap.Error(err))
+			a.full, a.refused = true, err
+			a.stop(errAnswersRefused)
+			if !answers.Ended || len(answers.Rows)+len(answers.Shapes)+len(answers.Errors) == 0 {
+				return
+			}
+			answers.Rows, answers.Shapes, answers.Errors, answers.Error = nil, nil, nil, refusedAnswers(err)
+			continue
 		}
 		delay := retry.Next()
 		if ctx.Err() == nil {

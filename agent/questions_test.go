@@ -255,3 +255,26 @@ func sleepVirtual(t *testing.T, d time.Duration) {
 	case <-t.Context().Done():
 	}
 }
+
+// TestQuestionWhoseAnswersAreRefused: rows that the control database refuses to store end the
+// question with the reason. Its sessions on the databases end, too.
+func TestQuestionWhoseAnswersAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
+		f.permitQuestions(t, f.Targets...)
+		f.startAgent(t, agent.Config{})
+		mend := f.refuse(t, "question_rows", "1 = 1")
+		id, err := questions.On(f.Store).Ask(t.Context(), questions.Spec{
+			TargetGroup: questionGroup, Text: "SELECT 1 AS a;\nGO\nWAITFOR DELAY '00:04'", TimeoutSeconds: ptr(600),
+		})
+		require.NoError(t, err)
+		q := f.answered(t, id)
+		require.Equal(t, jobs.Failed, q.Lifecycle)
+		require.Contains(t, q.Message, "60001")
+		require.Less(t, q.End.Sub(q.Start), time.Minute)
+		var sessions int
+		f.query(t, "master", `SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE program_name LIKE N'%question%'`, &sessions)
+		require.Zero(t, sessions)
+		mend()
+	})
+}

@@ -204,7 +204,12 @@ func (r *resolution) listAll(
 				}
 			}
 			if err != nil {
-				errs[i] = &targets.MemberError{Member: m, Err: causeOr(ctx, err)}
+				err = causeOr(ctx, err)
+			} else if listed.Kind == targets.SQLServer || listed.Kind == targets.SQLElasticPool {
+				err = alike(lists[i])
+			}
+			if err != nil {
+				errs[i] = &targets.MemberError{Member: m, Err: err}
 			}
 		})
 	}
@@ -213,6 +218,22 @@ func (r *resolution) listAll(
 		return nil, err
 	}
 	return lists, nil
+}
+
+// alike returns an error if a server has two databases whose names are those of one database for a
+// target group, as a server with a case-sensitive collation may have. A run would leave one of them
+// out.
+func alike(list []targets.Target) error {
+	names := make(map[string]string, len(list)) // by the folded name
+	for _, t := range list {
+		key := targets.FoldName(t.Database)
+		if other, found := names[key]; found && other != t.Database {
+			return fmt.Errorf("the server has the databases %q and %q, which a target group does not distinguish: rename one of them, or name the others one by one",
+				other, t.Database)
+		}
+		names[key] = t.Database
+	}
+	return nil
 }
 
 // standsFor returns the databases of a Tag or of a TargetGroup.

@@ -126,6 +126,32 @@ func TestResolveErrors(t *testing.T) {
 	require.ErrorIs(t, err, targets.ErrStopRequested)
 }
 
+// A server whose collation is case-sensitive may have two databases that a target group does not
+// distinguish. The resolution fails, because one of them would be left out without a word. The
+// names in a shard map or from several members may be spellings of one database.
+func TestResolveDatabasesThatAreAlike(t *testing.T) {
+	t.Parallel()
+	list := func(_ context.Context, m targets.Member) ([]targets.Target, error) {
+		return []targets.Target{{Server: "s", Database: "sales"}, {Server: "s", Database: "other"}, {Server: "s", Database: "SALES"}}, nil
+	}
+	for _, m := range []targets.Member{
+		{Kind: targets.SQLServer, Server: "s"}, {Kind: targets.SQLDatabase, Server: "s", Database: "S*"},
+		{Kind: targets.SQLElasticPool, Server: "s", ElasticPool: "p"},
+	} {
+		_, _, err := Resolve(t.Context(), []targets.Member{m}, list)
+		var member *targets.MemberError
+		require.ErrorAs(t, err, &member)
+		require.Equal(t, m, member.Member)
+		require.ErrorContains(t, err, `the databases "sales" and "SALES"`)
+	}
+	for _, m := range []targets.Member{
+		{Kind: targets.SQLDatabase, Server: "s", Database: "o*"}, {Kind: targets.SQLShardMap, Server: "s", Database: "smm", ShardMap: "map"},
+	} {
+		_, _, err := Resolve(t.Context(), []targets.Member{m, {Kind: targets.SQLDatabase, Server: "S", Database: "Sales"}}, list)
+		require.NoError(t, err)
+	}
+}
+
 func TestResolveManyMembers(t *testing.T) {
 	t.Parallel()
 	var members []targets.Member

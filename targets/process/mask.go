@@ -46,10 +46,15 @@ func (m *masker) feed(p []byte) []byte {
 	return append(out, rest[:len(rest)-keep]...)
 }
 
-// flush returns the rest of the stream.
-func (m *masker) flush() []byte {
-	out, rest := m.replace(m.held, false)
+// flush returns the rest of the stream. cut means that the stream went on, so that the rest may be
+// the beginning of a secret.
+func (m *masker) flush(cut bool) []byte {
+	held := m.held
 	m.held = nil
+	if cut && len(held) > 0 {
+		return []byte(masked)
+	}
+	out, rest := m.replace(held, false)
 	return append(out, rest...)
 }
 

@@ -48,6 +48,7 @@ type stream struct {
 	kind targets.MessageKind
 	mask *masker
 	line []byte // the incomplete last line
+	cut  bool   // bytes beyond the limit were dropped
 
 	head, tail           []*block
 	headBytes, tailBytes int
@@ -88,6 +89,7 @@ func (s *stream) Write(p []byte) (int, error) {
 			close(s.exceeded)
 		}
 		p = p[:min(int64(n), room)]
+		s.cut = s.cut || len(p) < n
 	}
 	s.add(s.mask.feed(p))
 	return n, nil
@@ -179,7 +181,7 @@ func (c *capture) finish() (messages []targets.Message, dropped int) {
 	defer c.mu.Unlock()
 	var all []*block
 	for _, s := range c.streams {
-		s.add(s.mask.flush())
+		s.add(s.mask.flush(s.cut))
 		if len(s.line) > 0 {
 			s.keep(s.line)
 			s.line = nil

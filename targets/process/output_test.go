@@ -109,6 +109,13 @@ func TestMasker(t *testing.T) {
 	// Encoded, too.
 	require.Equal(t, "a=*** b=*** c=***", joined(captured(t, 0, []string{"p w/\"1"}, `a=p+w%2F%221 b=p w/\"1 c=`+
 		base64.StdEncoding.EncodeToString([]byte(`p w/"1`)))))
+	// The limit of the output cuts a secret.
+	for limit, want := range map[int64]string{2: "a ", 3: "a ***", 5: "a ***", 7: "a ***", 8: "a ***", 9: "a *** ", 100: "a *** b"} {
+		for _, parts := range [][]string{{"a abcdef b"}, {"a abc", "def b"}, strings.Split("a abcdef b", "")} {
+			messages := captured(t, limit, secrets, parts...)
+			require.Equal(t, want, messages[0].Text, "%d %q", limit, parts)
+		}
+	}
 	// A line does not wait for the next one because of secrets.
 	m := newMasker(secrets)
 	require.Equal(t, "password: ", string(m.feed([]byte("password: "))))

@@ -364,18 +364,21 @@ func TestUnanswered(t *testing.T) {
 	a := &connect.App{Printer: output.Printer{Stderr: &stderr}}
 	id := uuid.MustParse("00000000-0000-4000-8000-000000000001")
 	lost := fmt.Errorf("start job: %w", dberror.ErrUnreachable)
-	err := Unanswered(t.Context(), &a.Printer, id, lost)
+	err := Unanswered(t.Context(), &a.Printer, id, true, lost)
 	require.ErrorIs(t, err, dberror.ErrUnreachable)
 	require.ErrorContains(t, err, "may have started: see jobagent execution show "+id.String())
 	require.ErrorContains(t, err, "--execution-id "+id.String())
 	require.Equal(t, exit.CodeConnection, exit.Code(err))
 	require.Empty(t, stderr.String())
+	err = Unanswered(t.Context(), &a.Printer, id, false, lost)
+	require.ErrorContains(t, err, "may have started: see jobagent execution show "+id.String())
+	require.NotContains(t, err.Error(), "--execution-id", "the command does not have the flag")
 
 	refused := fmt.Errorf("start job: %w", dberror.ErrJobNotFound)
-	require.Equal(t, refused, Unanswered(t.Context(), &a.Printer, id, refused), "the server has answered: nothing has started")
+	require.Equal(t, refused, Unanswered(t.Context(), &a.Printer, id, true, refused), "the server has answered: nothing has started")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, exit.CodeInterrupted, exit.Code(Unanswered(ctx, &a.Printer, id, context.Canceled)))
+	require.Equal(t, exit.CodeInterrupted, exit.Code(Unanswered(ctx, &a.Printer, id, true, context.Canceled)))
 	require.Contains(t, stderr.String(), "jobagent job stop "+id.String())
 }

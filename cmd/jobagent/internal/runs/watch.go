@@ -90,15 +90,20 @@ func Started(p *output.Printer, id uuid.UUID, job, on string) {
 
 // Unanswered is what to return when the call that starts a run has failed. After Ctrl-C, or if the
 // connection broke, it is not known whether the run has started. Other errors stay as they are.
-func Unanswered(ctx context.Context, p *output.Printer, id uuid.UUID, err error) error {
+// repeatable means that the command has the flag --execution-id, so that it can be repeated without
+// a second run.
+func Unanswered(ctx context.Context, p *output.Printer, id uuid.UUID, repeatable bool, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(p.Stderr, "interrupted while run %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
 			id, id, id)
 		return exit.With(exit.CodeInterrupted, nil)
-	case errors.Is(err, dberror.ErrUnreachable):
+	case errors.Is(err, dberror.ErrUnreachable) && repeatable:
 		return fmt.Errorf("%w; run %s may have started: see jobagent execution show %s; the same command with --execution-id %s does not start it twice",
 			err, id, id, id)
+	case errors.Is(err, dberror.ErrUnreachable):
+		return fmt.Errorf("%w; run %s may have started: see jobagent execution show %s before you repeat the command, which would start another run",
+			err, id, id)
 	}
 	return err
 }

@@ -76,7 +76,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				}
 				run, err := executions.On(store).Rerun(cmd.Context(), req)
 				if err != nil {
-					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, err)
+					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, true, err)
 				}
 				if n := len(before); n > 0 && before[n-1].ID != run {
 					fmt.Fprintf(a.Stderr, "%s was rerun before by %s (%s): this repeats the same targets again, also those that succeeded then.\n",

@@ -436,7 +436,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				}
 				run, err := executions.On(store).Start(cmd.Context(), req)
 				if err != nil {
-					return runs.Unanswered(cmd.Context(), &a.Printer, wanted, err)
+					return runs.Unanswered(cmd.Context(), &a.Printer, wanted, true, err)
 				}
 				started := output.StartedJob{ID: run, Job: args[0], Chosen: len(req.OnlyTargets)}
 				on := describeSize(cmd.Context(), store, &started)

@@ -143,7 +143,7 @@ func (m *modeStart) run(
 		}
 		run, err := executions.On(store).Start(ctx, req)
 		if err != nil {
-			return runs.Unanswered(ctx, &a.Printer, req.ID, err)
+			return runs.Unanswered(ctx, &a.Printer, req.ID, false, err)
 		}
 		on := ""
 		if n := len(req.OnlyTargets); n > 0 {

@@ -60,12 +60,17 @@ func newGenerateCommand(a *connect.App) *cobra.Command {
 			} else if err != nil {
 				return exit.Usagef("write the private key: %w", err)
 			}
-			if err := secrets.On(store).AddKey(cmd.Context(), k.Public()); err != nil {
-				return errors.Join(err, os.Remove(args[0]))
-			}
 			file, err := filepath.Abs(args[0])
 			if err != nil {
 				file = args[0]
+			}
+			if err := secrets.On(store).AddKey(cmd.Context(), k.Public()); err != nil {
+				if _, answered := dberror.ServerError(err); answered && !errors.Is(err, dberror.ErrUnreachable) {
+					return errors.Join(err, os.Remove(args[0]))
+				}
+				// Without its private half, a stored key could never open a secret.
+				return fmt.Errorf("%w; the key %s may have been stored, so its private half stays in %s: delete the file if jobagent key list does not show the key",
+					err, k.Public().ID(), file)
 			}
 			return a.Done(output.GeneratedKey{ID: k.Public().ID(), PublicKey: k.Public().String(), File: file},
 				"key %s; its private half is in %s\n"+

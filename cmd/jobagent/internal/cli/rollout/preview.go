@@ -95,7 +95,7 @@ func (p *preview) run(ctx context.Context, job, parameters string, typed []strin
 	}
 	id := uuid.New() // known before the roll-out starts, in case no answer comes
 	if _, err := executions.On(p.store).Start(ctx, executions.StartRequest{Job: job, ID: id, Parameters: parameters, Hold: true}); err != nil {
-		return runs.Unanswered(ctx, &p.app.Printer, id, err)
+		return runs.Unanswered(ctx, &p.app.Printer, id, false, err)
 	}
 	fmt.Fprintf(p.app.Stderr, "roll-out %s of job %s started, paused\n", id, output.OneLine(job))
 	return p.show(ctx, id)

@@ -550,7 +550,7 @@ unless --force is given.`,
 				}
 				undo, err := rollouts.On(store).Undo(cmd.Context(), req)
 				if err != nil {
-					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, err)
+					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, false, err)
 				}
 				if !wait.Wanted {
 					return a.Done(output.StartedUndo{ID: undo, UndoOf: id}, "started %s, which undoes %s\nto follow it: jobagent rollout watch %s", undo, id, undo)
