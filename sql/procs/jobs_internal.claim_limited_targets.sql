@@ -247,7 +247,7 @@ BEGIN
                     THEN w.max_failed + 1 - f.failed - v.running
                 ELSE COALESCE(w.max_parallelism, 1000000) - v.running
             END,
-            v.burst = CASE WHEN w.pace IS NOT NULL THEN g.burst END,
+            v.burst = g.burst,
             v.interval_us = (60000000 + w.pace - g.burst) / (w.pace - g.burst + 1), -- rounded up
             v.next_at = CASE WHEN p.next_at > @now THEN p.next_at ELSE @now END
         FROM @waves AS v
@@ -270,8 +270,7 @@ BEGIN
         FROM @waves AS v
         CROSS APPLY (
             SELECT DATEDIFF_BIG(MICROSECOND, v.next_at, DATEADD(MICROSECOND, v.burst * v.interval_us, @now)) / v.interval_us AS starts
-        ) AS c
-        WHERE v.interval_us IS NOT NULL;
+        ) AS c;
         -- plan: per queue one key of target_queues, step_executions and @waves
         INSERT INTO @queue_limits (queue_id, limit_key, room)
         SELECT q.queue_id, CONCAT(N'Wave', NCHAR(31), v.execution_id), v.room

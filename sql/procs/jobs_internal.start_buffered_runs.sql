@@ -110,8 +110,6 @@ BEGIN
     DELETE i
     FROM @idle AS i
     WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = i.schedule_id);
-    IF NOT EXISTS (SELECT 1 FROM @idle)
-        RETURN 0;
 
     INSERT INTO @next (schedule_id, due_at, job_id, backfill_id, job_version)
     SELECT
@@ -133,6 +131,7 @@ BEGIN
                 AND e.schedule_id IS NOT NULL
                 AND e.is_active = 1
         );
+    -- Other sessions hold all of them, or have started runs meanwhile.
     IF NOT EXISTS (SELECT 1 FROM @next)
         RETURN 0;
     SET @more = CASE WHEN @picked = @slice THEN 1 ELSE 0 END;
