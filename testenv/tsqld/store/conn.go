@@ -54,7 +54,7 @@ func openConn(s *Store) (*Conn, error) {
 		return nil, err
 	}
 	c.slot = slot
-	c.dc, err = slot.driver.Open(":memory:?_dqs=0")
+	c.dc, err = slot.driver.Open("file:?_dqs=0") // without a path, the schema main is a temporary file
 	if err != nil {
 		slot.free()
 		return nil, fmt.Errorf("open sqlite: %w", err)
@@ -78,7 +78,7 @@ func openConn(s *Store) (*Conn, error) {
 	if err := addCounter(c); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	for _, pragma := range []string{"temp_store=FILE", fmt.Sprintf("temp.cache_size=-%d", tempCacheKiB), "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
+	for _, pragma := range []string{"temp_store=FILE", "foreign_keys=ON", "busy_timeout=10000", fmt.Sprintf("%s.cache_size=-%d", LocalSchema, tempCacheKiB)} {
 		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
 			return nil, errors.Join(err, c.close())
 		}

@@ -52,10 +52,10 @@ const (
 // createRowset creates the table-valued function rowset(key, ...) on a connection; its rows come
 // from the [RowsFunc] of the key. The driver has no table-valued functions, but SQLite treats each
 // virtual table with hidden columns as one.
-const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS main.rowset USING rowset"
+const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS " + LocalSchema + ".rowset USING rowset"
 
-// rowsetName is the table's name among those of [Temps], although the table is in another
-// schema. It is created for the first statement that reads it, because most connections never do.
+// rowsetName is the table's name among those of [Temps]. It is created for the first statement that
+// reads it, because most connections never do.
 const rowsetName = "rowset"
 
 // ensureRowset creates rowset(...) before a statement that reads it.
