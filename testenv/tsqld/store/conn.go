@@ -78,8 +78,11 @@ func openConn(s *Store) (*Conn, error) {
 	if err := addCounter(c); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	for _, pragma := range []string{"temp_store=FILE", "foreign_keys=ON", "busy_timeout=10000", fmt.Sprintf("%s.cache_size=-%d", LocalSchema, tempCacheKiB)} {
-		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
+	for _, sql := range []string{
+		"PRAGMA temp_store=FILE", "PRAGMA foreign_keys=ON", "PRAGMA busy_timeout=10000",
+		fmt.Sprintf("PRAGMA %s.cache_size=-%d", LocalSchema, tempCacheKiB), createRowset,
+	} {
+		if _, err := c.Exec(context.Background(), sql, nil); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}

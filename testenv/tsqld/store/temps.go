@@ -37,16 +37,11 @@ func (t *Temps) Ensure(ctx context.Context, name, ddl string) error {
 	if _, err := t.conn.Exec(ctx, ddl, nil); err != nil {
 		return err
 	}
-	t.keep(name, ddl)
-	return nil
-}
-
-// keep notes that ddl has created a table.
-func (t *Temps) keep(name, ddl string) {
 	if !t.conn.inTransaction {
 		ddl = ""
 	}
 	t.tables[name] = spool{ddl}
+	return nil
 }
 
 // Has reports whether Ensure has created a table.
