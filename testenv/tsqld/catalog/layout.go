@@ -122,7 +122,7 @@ func isRowID(t *Table, ix *Index) bool {
 }
 
 // CreateSQL returns the SQLite statements that create a table outside the catalog as
-// schema.SQLName. schema is "temp", and [Number] must have been called. Foreign keys are left out,
+// schema.SQLName. schema is [store.LocalSchema], and [Number] must have been called. Foreign keys are left out,
 // as in SQL Server for temporary tables.
 func CreateSQL(schema string, t *Table) []string {
 	bare := *t.withoutForeignKeys()
@@ -461,7 +461,7 @@ func (s *script) addColumns(old, changed *Table, fill map[int]Fill) bool {
 // in one transaction. Foreign keys of other tables stay valid, because the rows keep their keys.
 func (s *script) rebuild(old, changed *Table, fill map[int]Fill) {
 	db := s.db.SQLName()
-	copied := "temp.rebuild_" + changed.SQLName
+	copied := store.LocalTable("rebuild_" + changed.SQLName)
 	var exprs, targets []string
 	var args []types.Value
 	for _, c := range changed.Columns {

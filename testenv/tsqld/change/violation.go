@@ -35,7 +35,7 @@ func (x *Executor) violation(p *plan.DML, rt *tree.Run, err error) error {
 }
 
 // shadow is the name of the temporary table in which violatedKey repeats a failed statement.
-const shadow = "temp.shadow"
+const shadow = store.LocalSchema + ".shadow"
 
 // violatedKey returns the duplicate key value of a failed statement. SQLite does not report the
 // value, so that the statement is repeated in a temporary table: for INSERT with the new rows only,
@@ -57,7 +57,7 @@ func (x *Executor) violatedKey(
 	}
 	again := []plan.Statement{
 		{SQL: "DROP TABLE IF EXISTS " + shadow},
-		{SQL: "CREATE TEMP TABLE shadow AS SELECT rowid AS rowid, * FROM " + table + rows},
+		{SQL: "CREATE TABLE " + shadow + " AS SELECT rowid AS rowid, * FROM " + table + rows},
 	}
 	for _, st := range steps {
 		for _, verb := range []string{"INSERT INTO ", "UPDATE ", "DELETE FROM "} {

@@ -345,7 +345,7 @@ func (b *fixture) create(s *syntax.CreateTableStmt) {
 		b.edit(func(e *catalog.Edit) { e.AddTable(t) })
 		return
 	}
-	for _, sql := range catalog.CreateSQL("temp", t) {
+	for _, sql := range catalog.CreateSQL(store.LocalSchema, t) {
 		_, err := b.conn.Exec(context.Background(), sql, nil)
 		require.NoError(b.t, err, sql)
 	}

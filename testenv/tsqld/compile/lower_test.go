@@ -14,7 +14,7 @@ import (
 
 // table returns a source with two int columns.
 func table() *tree.Source {
-	return &tree.Source{Alias: "t1", Table: "temp.item", Columns: []tree.SourceColumn{
+	return &tree.Source{Alias: "t1", Table: "main.item", Columns: []tree.SourceColumn{
 		{Name: "id", Type: types.IntType, SQL: "c1"}, {Name: "price", Type: types.IntType, Null: true, SQL: "c2"},
 	}}
 }
@@ -49,7 +49,7 @@ func TestExpressionsWithoutRowsAreParameters(t *testing.T) {
 	q.Core.Where = tree.And(compare(price, division(t, variable("@n"), variable("@m"))), compare(price, variable("@N")))
 	p := &plan.Plan{}
 	require.NoError(t, lower.Plan(p, plan.Needs{}, q))
-	require.Equal(t, "SELECT ?1 AS c1, fn('a|3|int|int|int', ?1, ?2) AS c2 FROM temp.item AS t1 "+
+	require.Equal(t, "SELECT ?1 AS c1, fn('a|3|int|int|int', ?1, ?2) AS c2 FROM main.item AS t1 "+
 		"WHERE ((t1.c2 > ?3) AND (t1.c2 > ?1))", p.SQL)
 	require.Len(t, p.Params, 3)
 }

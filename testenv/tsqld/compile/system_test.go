@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
@@ -37,7 +38,7 @@ func TestSystemViews(t *testing.T) {
 					b.conn.Temps.Ensure(
 						context.Background(),
 						s.Temp,
-						"CREATE TEMP TABLE IF NOT EXISTS "+s.Temp+"("+strings.Join(cols, ", ")+")",
+						"CREATE TABLE IF NOT EXISTS "+store.LocalTable(s.Temp)+"("+strings.Join(cols, ", ")+")",
 					),
 				)
 			}

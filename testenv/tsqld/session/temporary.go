@@ -45,8 +45,8 @@ type TempProcedure struct {
 	Database int
 }
 
-// Temporaries are the temporary tables and table variables of a session, which are tables in
-// SQLite's temp schema of its connection.
+// Temporaries are the temporary tables and table variables of a session, which are tables in the
+// schema [store.LocalSchema] of its connection.
 type Temporaries struct {
 	Security
 	temps     TempTables
@@ -119,10 +119,10 @@ func (s *Temporaries) createLocal(ctx context.Context, t *catalog.Table) error {
 
 // recreateTable creates the SQLite table of a temporary table, in place of an existing one.
 func (s *Temporaries) recreateTable(ctx context.Context, t *catalog.Table) error {
-	if _, err := s.Conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
+	if _, err := s.Conn.Exec(ctx, "DROP TABLE IF EXISTS "+store.LocalTable(t.SQLName), nil); err != nil {
 		return err
 	}
-	for _, sql := range catalog.CreateSQL("temp", t) {
+	for _, sql := range catalog.CreateSQL(store.LocalSchema, t) {
 		if _, err := s.Conn.Exec(ctx, sql, nil); err != nil {
 			return err
 		}
@@ -134,8 +134,8 @@ func (s *Temporaries) recreateTable(ctx context.Context, t *catalog.Table) error
 const maxKeptVariables = 200
 
 // CreateVariable creates the empty SQLite table of a table variable, or reuses the table of an
-// earlier variable with the same name, depth and shape. Reuse is faster, because creating or
-// dropping a table invalidates every prepared statement of the connection.
+// earlier variable with the same name, depth and shape. Reuse is faster: after a table has been
+// created or dropped, SQLite prepares each statement on temporary tables again.
 func (s *Temporaries) CreateVariable(ctx context.Context, t *catalog.Table) error {
 	s.Server.ResetCounter(CounterKey{session: s.id, Object: t.ObjectID})
 	return s.ensureVariable(ctx, t)
@@ -143,7 +143,7 @@ func (s *Temporaries) CreateVariable(ctx context.Context, t *catalog.Table) erro
 
 // ensureVariable is CreateVariable without a reset of the identity values.
 func (s *Temporaries) ensureVariable(ctx context.Context, t *catalog.Table) error {
-	quoted := "temp." + store.Quote(t.SQLName)
+	quoted := store.LocalTable(t.SQLName)
 	if !s.Conn.Temps.Has(t.SQLName) {
 		if s.Conn.Temps.Len() >= maxKeptVariables {
 			if err := s.dropLeftovers(ctx); err != nil {
@@ -152,7 +152,7 @@ func (s *Temporaries) ensureVariable(ctx context.Context, t *catalog.Table) erro
 			return s.createLocal(ctx, t)
 		}
 		// An existing table is a leftover that a rollback has restored.
-		ddl := "DROP TABLE IF EXISTS " + quoted + ";" + strings.Join(catalog.CreateSQL("temp", t), ";")
+		ddl := "DROP TABLE IF EXISTS " + quoted + ";" + strings.Join(catalog.CreateSQL(store.LocalSchema, t), ";")
 		return s.Conn.Temps.Ensure(ctx, t.SQLName, ddl)
 	}
 	empty := emptyVariable + t.SQLName
@@ -184,7 +184,7 @@ func (s *Temporaries) DropVariable(ctx context.Context, t *catalog.Table) error 
 	s.Server.ResetCounter(CounterKey{session: s.id, Object: t.ObjectID})
 	// Most variables of a procedure that finds nothing to do stay empty. To read that is cheaper
 	// than DELETE, which writes the table's first page.
-	quoted := "temp." + store.Quote(t.SQLName)
+	quoted := store.LocalTable(t.SQLName)
 	row, err := s.Conn.QueryRow(ctx, "SELECT 1 FROM "+quoted+" LIMIT 1", nil)
 	if err == nil && row != nil {
 		_, err = s.Conn.Exec(ctx, "DELETE FROM "+quoted, nil)
@@ -214,7 +214,7 @@ func (s *Temporaries) dropLeftovers(ctx context.Context) error {
 // DropLocal drops the SQLite table of a temporary table.
 func (s *Temporaries) DropLocal(ctx context.Context, t *catalog.Table) error {
 	s.Server.ResetCounter(CounterKey{session: s.id, Object: t.ObjectID})
-	_, err := s.Conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil)
+	_, err := s.Conn.Exec(ctx, "DROP TABLE IF EXISTS "+store.LocalTable(t.SQLName), nil)
 	return err
 }
 
@@ -252,7 +252,7 @@ func LocalName(name string, level int) string {
 // variable.
 func VariableName(t *catalog.Table, level int) string {
 	h := fnv.New64a()
-	for _, sql := range catalog.CreateSQL("temp", t) {
+	for _, sql := range catalog.CreateSQL(store.LocalSchema, t) {
 		_, _ = h.Write([]byte(sql)) // never fails
 	}
 	return fmt.Sprintf("%s_%016x", LocalName(t.Name, level), h.Sum64())
@@ -307,7 +307,7 @@ func (s *Temporaries) contents(ctx context.Context, t *catalog.Table) ([][]types
 // Reshape changes the definition of a temporary table. Indexes change in place; other changes copy
 // the rows. fill has the values of columns in existing rows, by column ID.
 func (s *Temporaries) Reshape(ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill) error {
-	if sql, ok := catalog.IndexChanges("temp", old, changed); ok && len(fill) == 0 {
+	if sql, ok := catalog.IndexChanges(store.LocalSchema, old, changed); ok && len(fill) == 0 {
 		for _, text := range sql {
 			if _, err := s.Conn.Exec(ctx, text, nil); err != nil {
 				return err
@@ -317,11 +317,12 @@ func (s *Temporaries) Reshape(ctx context.Context, old, changed *catalog.Table, 
 		return nil
 	}
 	exprs, args := convertedColumns(old, changed, fill)
+	reshaped := store.LocalTable("reshaped")
 	steps := []string{
-		"CREATE TABLE temp.reshaped AS SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(old.SQLName) + " ORDER BY rowid",
+		"CREATE TABLE " + reshaped + " AS SELECT " + strings.Join(exprs, ", ") + " FROM " + store.LocalTable(old.SQLName) + " ORDER BY rowid",
 		"", // creates the table again
-		"INSERT INTO temp." + store.Quote(changed.SQLName) + "(" + strings.Join(storedColumns(changed), ", ") + ") SELECT * FROM temp.reshaped ORDER BY rowid",
-		"DROP TABLE temp.reshaped",
+		"INSERT INTO " + store.LocalTable(changed.SQLName) + "(" + strings.Join(storedColumns(changed), ", ") + ") SELECT * FROM " + reshaped + " ORDER BY rowid",
+		"DROP TABLE " + reshaped,
 	}
 	for _, sql := range steps {
 		var err error
@@ -354,10 +355,10 @@ func (s *Temporaries) Fill(ctx context.Context, t *catalog.Table, rows [][]types
 	for i := range marks {
 		marks[i] = fmt.Sprintf("?%d", i+1)
 	}
-	sql := fmt.Sprintf("INSERT INTO temp.%s(%s) VALUES (%s)", store.Quote(t.SQLName), strings.Join(cols, ", "),
+	sql := fmt.Sprintf("INSERT INTO %s(%s) VALUES (%s)", store.LocalTable(t.SQLName), strings.Join(cols, ", "),
 		strings.Join(marks, ", "))
 	if len(cols) == 0 { // only computed columns
-		sql = "INSERT INTO temp." + store.Quote(t.SQLName) + " DEFAULT VALUES"
+		sql = "INSERT INTO " + store.LocalTable(t.SQLName) + " DEFAULT VALUES"
 	}
 	for _, row := range rows {
 		if _, err := s.Conn.Exec(ctx, sql, row); err != nil {
@@ -406,7 +407,7 @@ func (s *Temporaries) AllColumns(ctx context.Context, t *catalog.Table) ([][]typ
 func (s *Temporaries) selectTemp(
 	ctx context.Context, t *catalog.Table, exprs []string, args []types.Value,
 ) ([][]types.Value, error) {
-	sql := "SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(t.SQLName) + " ORDER BY rowid"
+	sql := "SELECT " + strings.Join(exprs, ", ") + " FROM " + store.LocalTable(t.SQLName) + " ORDER BY rowid"
 	return CopyRows(ctx, s.Conn, s.meter, sql, args)
 }
 

@@ -229,9 +229,8 @@ func constraintSQL(id int32) string { return fmt.Sprintf("k%d", id) }
 
 // SQLTable returns the qualified name of a table in SQLite.
 func SQLTable(d *catalog.Database, t *catalog.Table) string {
-	schema := "temp."
-	if !t.Temporary {
-		schema = d.SQLName() + "."
+	if t.Temporary {
+		return store.LocalTable(t.SQLName)
 	}
-	return schema + store.Quote(t.SQLName)
+	return d.SQLName() + "." + store.Quote(t.SQLName)
 }

@@ -54,7 +54,7 @@ func openConn(s *Store) (*Conn, error) {
 		return nil, err
 	}
 	c.slot = slot
-	c.dc, err = slot.driver.Open(":memory:?_dqs=0")
+	c.dc, err = slot.driver.Open("file:?_dqs=0") // without a path, the schema main is a temporary file
 	if err != nil {
 		slot.free()
 		return nil, fmt.Errorf("open sqlite: %w", err)
@@ -78,8 +78,11 @@ func openConn(s *Store) (*Conn, error) {
 	if err := addCounter(c); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	for _, pragma := range []string{"temp_store=FILE", fmt.Sprintf("temp.cache_size=-%d", tempCacheKiB), "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
-		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
+	for _, sql := range []string{
+		"PRAGMA temp_store=FILE", "PRAGMA foreign_keys=ON", "PRAGMA busy_timeout=10000",
+		fmt.Sprintf("PRAGMA %s.cache_size=-%d", LocalSchema, tempCacheKiB), createRowset,
+	} {
+		if _, err := c.Exec(context.Background(), sql, nil); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}

@@ -49,32 +49,14 @@ const (
 	RowsetArgs = 4
 )
 
-// createRowset creates the table-valued function rowset(key, ...) on a connection; its rows come
+// rowsetName is the name of the table-valued function rowset(key, ...) of a connection; its rows come
 // from the [RowsFunc] of the key. The driver has no table-valued functions, but SQLite treats each
 // virtual table with hidden columns as one.
-const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS main.rowset USING rowset"
-
-// rowsetName is the table's name among those of [Temps], although the table is in another
-// schema. It is created for the first statement that reads it, because most connections never do.
 const rowsetName = "rowset"
 
-// ensureRowset creates rowset(...) before a statement that reads it.
-func (c *Conn) ensureRowset(s *stmt) error {
-	if !s.rowset || c.Temps.Has(rowsetName) {
-		return nil
-	}
-	create, err := c.prepare(createRowset)
-	if err != nil {
-		return err
-	}
-	_, err = create.run(nil)
-	c.stmts.drop(create)
-	if err != nil {
-		return c.fail(err, createRowset)
-	}
-	c.Temps.keep(rowsetName, createRowset)
-	return nil
-}
+// createRowset creates rowset(...). It must be the connection's first table: SQLite prepares all
+// statements again after the creation of a virtual table.
+const createRowset = "CREATE VIRTUAL TABLE " + LocalSchema + "." + rowsetName + " USING rowset"
 
 // rowsetSchema declares the columns. They have no type, so SQLite converts nothing.
 var rowsetSchema = func() string {

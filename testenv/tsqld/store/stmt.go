@@ -24,7 +24,6 @@ type stmt struct {
 	reads  bool // it writes nothing, so an interrupt is harmless
 	multi  bool // several statements or none; the driver runs them
 	busy   bool // in use, while the cache knows it
-	rowset bool // it reads rowset(...)
 	clears bool // it is prepared to delete all rows of a table at once, which SQLite does not report
 
 	p         uintptr // sqlite3_stmt*, 0 for several
@@ -107,17 +106,10 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 			return nil, convert(err, sql)
 		}
 	} else if s != nil {
-		if err := c.ensureRowset(s); err != nil {
-			c.stmts.drop(s)
-			return nil, err
-		}
 		return s, nil
 	}
-	s := &stmt{conn: c, sql: sql, rowset: strings.Contains(sql, "rowset(")}
+	s := &stmt{conn: c, sql: sql}
 	s.clears = c.Recorder.record == nil && strings.HasPrefix(sql, "DELETE FROM d") && !strings.Contains(sql, " WHERE ")
-	if err := c.ensureRowset(s); err != nil {
-		return nil, err
-	}
 	c.calls.cause = nil // SQLite calls functions of constants during the preparation
 	ds, err := c.dc.Prepare(sql)
 	if err != nil {

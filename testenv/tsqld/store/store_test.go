@@ -312,10 +312,10 @@ func TestReleaseCleans(t *testing.T) {
 	s := open(t)
 	c := acquire(t, s, 5)
 	run(t, c, "CREATE TABLE d5.t(a)")
-	run(t, c, "CREATE TEMP TABLE x(a)")
-	require.NoError(t, c.Temps.Ensure(t.Context(), "spool1", "CREATE TEMP TABLE IF NOT EXISTS spool1(a)"))
+	run(t, c, "CREATE TABLE main.x(a)")
+	require.NoError(t, c.Temps.Ensure(t.Context(), "spool1", "CREATE TABLE IF NOT EXISTS main.spool1(a)"))
 	require.NoError(t, c.Begin(t.Context()))
-	require.NoError(t, c.Temps.Ensure(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
+	require.NoError(t, c.Temps.Ensure(t.Context(), "spool2", "CREATE TABLE IF NOT EXISTS main.spool2(a)"))
 	run(t, c, "INSERT INTO d5.t VALUES (1), (2)")
 	run(t, c, "INSERT INTO spool1 VALUES (1)")
 	c.Temps.Remember("k", 1)
@@ -333,7 +333,7 @@ func TestReleaseCleans(t *testing.T) {
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool1"))
 	_, err = c.Exec(t.Context(), "SELECT * FROM x", nil)
 	require.ErrorContains(t, err, "no such table")
-	require.NoError(t, c.Temps.Ensure(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
+	require.NoError(t, c.Temps.Ensure(t.Context(), "spool2", "CREATE TABLE IF NOT EXISTS main.spool2(a)"))
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool2"))
 }
 
@@ -343,7 +343,7 @@ func TestRollbackKeepsTemporaryTables(t *testing.T) {
 	s := open(t)
 	c := acquire(t, s, 5)
 	defer s.Release(c)
-	const ddl = "CREATE TEMP TABLE IF NOT EXISTS spool(a)"
+	const ddl = "CREATE TABLE IF NOT EXISTS main.spool(a)"
 	ctx := t.Context()
 	c.Temps.Remember("before", 1)
 	require.NoError(t, c.Begin(ctx))

@@ -6,6 +6,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// LocalSchema is SQLite's schema of the temporary tables of a connection, a temporary file. SQLite's
+// own schema for them, temp, would be slower: each definition there makes SQLite prepare all
+// statements of the connection again, and one in another schema only the statements that use it.
+const LocalSchema = "main"
+
+// LocalTable returns the qualified SQLite name of a temporary table.
+func LocalTable(name string) string { return LocalSchema + "." + Quote(name) }
+
 // Temps are the temporary tables of a connection that outlive its sessions, and values about the
 // content of temporary tables.
 type Temps struct {
@@ -29,16 +37,11 @@ func (t *Temps) Ensure(ctx context.Context, name, ddl string) error {
 	if _, err := t.conn.Exec(ctx, ddl, nil); err != nil {
 		return err
 	}
-	t.keep(name, ddl)
-	return nil
-}
-
-// keep notes that ddl has created a table.
-func (t *Temps) keep(name, ddl string) {
 	if !t.conn.inTransaction {
 		ddl = ""
 	}
 	t.tables[name] = spool{ddl}
+	return nil
 }
 
 // Has reports whether Ensure has created a table.
@@ -99,14 +102,16 @@ func (t *Temps) forget() {
 // objects returns the statements that drop the session's temporary tables and empty those
 // of Ensure.
 func (t *Temps) objects(ctx context.Context) ([]string, error) {
-	const query = "SELECT type, name FROM temp.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+	const query = "SELECT type, name FROM " + LocalSchema + ".sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 	var out []string
 	err := t.conn.Each(ctx, query, nil, func(row []types.Value) error {
 		kind, name := row[0].(string), row[1].(string)
-		if _, ok := t.tables[name]; ok {
-			out = append(out, "DELETE FROM temp."+Quote(name))
-		} else {
-			out = append(out, "DROP "+kind+" temp."+Quote(name))
+		switch _, kept := t.tables[name]; {
+		case name == rowsetName: // has no rows of its own
+		case kept:
+			out = append(out, "DELETE FROM "+LocalTable(name))
+		default:
+			out = append(out, "DROP "+kind+" "+LocalTable(name))
 		}
 		return nil
 	})

@@ -34,7 +34,7 @@ type Env struct {
 // rowSource returns the SQLite table with the rows of a table.
 func (env *Env) rowSource(t *catalog.Table) string {
 	if t.Temporary {
-		return "temp." + t.SQLName
+		return store.LocalTable(t.SQLName)
 	}
 	return env.Database.SQLName() + "." + t.SQLName
 }

@@ -383,7 +383,7 @@ func (t *SystemTable) fill(ctx context.Context, c *store.Conn, name string, rows
 			err = errors.Join(err, c.ReleaseSavepoint("fill"))
 		}()
 	}
-	if _, err := c.Exec(ctx, "DELETE FROM temp."+store.Quote(name), nil); err != nil {
+	if _, err := c.Exec(ctx, "DELETE FROM "+store.LocalTable(name), nil); err != nil {
 		return err
 	}
 	insert := t.insertSQL(name)
@@ -408,7 +408,7 @@ func (t *SystemTable) createSQL(name string) string {
 			parts[i] += " COLLATE " + n
 		}
 	}
-	return fmt.Sprintf("CREATE TEMP TABLE IF NOT EXISTS %s(%s) STRICT", store.Quote(name), strings.Join(parts, ", "))
+	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s(%s) STRICT", store.LocalTable(name), strings.Join(parts, ", "))
 }
 
 // insertSQL returns the statement that inserts a row.
@@ -417,7 +417,7 @@ func (t *SystemTable) insertSQL(name string) string {
 	for i := range marks {
 		marks[i] = fmt.Sprintf("?%d", i+1)
 	}
-	return fmt.Sprintf("INSERT INTO temp.%s VALUES (%s)", store.Quote(name), strings.Join(marks, ", "))
+	return fmt.Sprintf("INSERT INTO %s VALUES (%s)", store.LocalTable(name), strings.Join(marks, ", "))
 }
 
 // rowValues returns the values of a row in the order of the columns.

@@ -46,7 +46,7 @@ func (t target) databaseID() int {
 // sql returns SQLite's name of the table.
 func (t target) sql() string {
 	if t.db == nil {
-		return "temp." + store.Quote(t.table.SQLName)
+		return store.LocalTable(t.table.SQLName)
 	}
 	return t.db.SQLName() + "." + store.Quote(t.table.SQLName)
 }
@@ -272,8 +272,8 @@ const rowNumber = "n"
 // that empty it.
 func (s *spool) finish(b *builder, d *plan.DML) {
 	name := "sp" + strconv.Itoa(b.Scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
-	s.src.Table = "temp." + name
-	ddl := "CREATE TEMP TABLE IF NOT EXISTS " + name + "(" + rowNumber + " INTEGER PRIMARY KEY"
+	s.src.Table = store.LocalTable(name)
+	ddl := "CREATE TABLE IF NOT EXISTS " + s.src.Table + "(" + rowNumber + " INTEGER PRIMARY KEY"
 	for _, c := range s.src.Columns {
 		ddl += ", " + c.SQL
 	}

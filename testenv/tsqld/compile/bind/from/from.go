@@ -278,7 +278,7 @@ func (b *Binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
 	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Base: t, Names: t.Names()}
 	b.Needs.Tables = true
 	if db == nil {
-		src.Table = "temp." + store.Quote(t.SQLName)
+		src.Table = store.LocalTable(t.SQLName)
 		b.NeedLocal(t)
 	} else {
 		src.DB, src.DatabaseID = db.Name, db.ID
@@ -378,7 +378,7 @@ func (b *Binder) systemTable(db *catalog.Database, t *sysviews.SystemTable) *tre
 		if !slices.ContainsFunc(b.Needs.System, func(s plan.SystemRef) bool { return s.Temp == temp }) {
 			b.Needs.System = append(b.Needs.System, plan.SystemRef{DatabaseID: db.ID, Table: t, Temp: temp})
 		}
-		src.Table = "temp." + store.Quote(temp)
+		src.Table = store.LocalTable(temp)
 	}
 	for i, c := range t.Columns {
 		ct := c.Type
