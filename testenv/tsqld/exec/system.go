@@ -28,22 +28,31 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 		SeeSessions: s.MayServer("VIEW SERVER PERFORMANCE STATE"),
 		Conn:        s.Conn, Login: s.OwnLogin(),
 		Server: s.inst.Config.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.Started)),
-		Path:  s.inst.Store.Path,
-		Shape: func(v *sysviews.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
+		Path:     s.inst.Store.Path,
+		Sessions: func() []sysviews.SessionRow { return describeSessions(s) },
+		Locks:    s.inst.DescribeLocks,
+		Shape:    func(v *sysviews.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
 	}
 	if d.ID == catalog.DatabaseTemp {
 		e.Temporary = s.Temporary()
 		e.Database = d.WithTemporary(e.Temporary)
 	}
-	s.PublishState() // a session sees its own current state
-	e.Sessions = append(e.Sessions, s.Describe())
-	for _, o := range s.inst.AllSessions() {
-		if o != s.Session && !s.inst.Config.OwnSessionsOnly {
-			e.Sessions = append(e.Sessions, o.Describe())
-		}
-	}
 	e.Settings = s.inst.SettingsNow()
 	e.Messages = s.inst.Messages.All()
-	e.Locks = s.inst.DescribeLocks()
 	return t.Materialize(r.ctx, e, ref.Temp)
+}
+
+// describeSessions describes the sessions of the instance, s first.
+func describeSessions(s *Session) []sysviews.SessionRow {
+	s.PublishState() // a session sees its own current state
+	out := []sysviews.SessionRow{s.Describe()}
+	if s.inst.Config.OwnSessionsOnly {
+		return out
+	}
+	for _, o := range s.inst.AllSessions() {
+		if o != s.Session {
+			out = append(out, o.Describe())
+		}
+	}
+	return out
 }

@@ -20,11 +20,13 @@ type Env struct {
 	SeeSessions bool
 	Login       *catalog.Login // of the session
 	Conn        *store.Conn
-	Sessions    []SessionRow // all sessions of the instance; the session itself is first
-	Locks       []LockInfo
-	Messages    []catalog.Message         // of sp_addmessage, by number
-	Settings    map[int64]catalog.Setting // options with values other than the defaults, by configuration_id
-	Temporary   []catalog.TempTable       // temporary tables of the session, if Database is tempdb with them
+	// Sessions returns all sessions of the instance, the session itself first, and Locks the locks.
+	// Only the views that show them call these functions.
+	Sessions  func() []SessionRow
+	Locks     func() []LockInfo
+	Messages  []catalog.Message         // of sp_addmessage, by number
+	Settings  map[int64]catalog.Setting // options with values other than the defaults, by configuration_id
+	Temporary []catalog.TempTable       // temporary tables of the session, if Database is tempdb with them
 	// Path returns the path of a database's file.
 	Path func(database int) string
 	// Shape returns the columns of a system view. The compiler computes them.

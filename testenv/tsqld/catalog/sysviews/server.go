@@ -148,10 +148,11 @@ var optionColumns = map[string]string{
 // visibleSessions returns the sessions that the session may see. Without VIEW SERVER STATE that is
 // only itself.
 func (env *Env) visibleSessions() []SessionRow {
-	if env.SeeSessions || len(env.Sessions) == 0 {
-		return env.Sessions
+	sessions := env.Sessions()
+	if env.SeeSessions {
+		return sessions
 	}
-	return env.Sessions[:1]
+	return sessions[:1]
 }
 
 // options returns the columns of dm_exec_sessions and dm_exec_requests about the session and its
@@ -267,7 +268,7 @@ func lockRows(_ context.Context, env *Env) ([]row, error) {
 		return nil, mserr.Of(300)
 	}
 	var out []row
-	for _, l := range env.Locks {
+	for _, l := range env.Locks() {
 		r := row{
 			"resource_type": "DATABASE", "resource_database_id": int64(l.DatabaseID), "request_mode": l.Mode,
 			"request_status": "GRANT", "request_session_id": int64(l.SessionID), "request_owner_type": l.Owner,

@@ -109,10 +109,12 @@ func TestSystemTables(t *testing.T) {
 
 	env := &Env{
 		Snapshot: cat.Snapshot(), Database: db, SeeAll: true, SeeLogins: true, SeeSessions: true, Conn: conn,
-		Sessions: []SessionRow{{ID: 51, SID: catalog.SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}},
-		Locks:    []LockInfo{{DatabaseID: 5, Application: "app", Mode: "X"}},
-		Path:     func(int) string { return "none" },
-		Shape:    func(*SystemView) ([]types.Column, error) { return nil, nil },
+		Sessions: func() []SessionRow {
+			return []SessionRow{{ID: 51, SID: catalog.SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}}
+		},
+		Locks: func() []LockInfo { return []LockInfo{{DatabaseID: 5, Application: "app", Mode: "X"}} },
+		Path:  func(int) string { return "none" },
+		Shape: func(*SystemView) ([]types.Column, error) { return nil, nil },
 	}
 	for _, name := range SystemNames() {
 		st := registry().entries[name].read().table
