@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -116,6 +117,9 @@ func (r modules) putModule(
 		}
 		h := catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}
 		if old != nil {
+			if by, err := module.Dependent(d, old); err != nil || by != "" {
+				return cmp.Or(err, error(mserr.ReferencedByObject("ALTER", n.String(), by).WithState(3)))
+			}
 			h = *old.Head()
 		}
 		o, err := build(h)
@@ -174,7 +178,7 @@ func (r modules) createView(st *syntax.CreateViewStmt) error {
 		return err
 	}
 	if m.SchemaBound {
-		if err := module.CheckBinding(st); err != nil {
+		if err := module.CheckBinding(r.s.DatabaseByID(r.s.DatabaseID), "view", st.Name, st); err != nil {
 			return failure.Compile(withModuleName(err, st.Name))
 		}
 	}
@@ -205,6 +209,14 @@ func (r modules) createFunction(st *syntax.CreateFunctionStmt) error {
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
 		return err
+	}
+	if err := module.CheckSideEffects(st); err != nil {
+		return failure.Compile(withModuleName(err, st.Name))
+	}
+	if m.SchemaBound {
+		if err := module.CheckBinding(r.s.DatabaseByID(r.s.DatabaseID), "function", st.Name, st); err != nil {
+			return failure.Compile(withModuleName(err, st.Name))
+		}
 	}
 	params, err := r.params("CREATE FUNCTION", st.Params)
 	if err != nil {
