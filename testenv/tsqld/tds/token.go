@@ -78,19 +78,15 @@ func sized(b []byte, token byte, body func([]byte) []byte) []byte {
 // allows 2047.
 const maxMessage = 8000
 
-// AppendMessage appends an ERROR (class over 10) or INFO. server is the server's name. Clients get
-// class 10 as 0 (documentation of "Database Engine error severities").
+// AppendMessage appends an ERROR (class over 10) or INFO. server is the server's name.
 func AppendMessage(b []byte, m *mserr.Error, server string, v Version) []byte {
-	token, class := byte(tokenInfo), m.Class
-	switch {
-	case class > 10:
+	token := byte(tokenInfo)
+	if m.Class > 10 {
 		token = tokenError
-	case class == 10:
-		class = 0
 	}
 	return sized(b, token, func(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint32(b, uint32(m.Number))
-		b = append(b, m.State, class)
+		b = append(b, m.State, m.Class)
 		b = appendUSVarchar(b, m.Message, maxMessage)
 		b = appendBVarchar(b, server)
 		b = appendBVarchar(b, m.Proc)
