@@ -102,7 +102,7 @@ func (r modules) putModule(
 		old := d.Object(schema, name)
 		switch {
 		case verb == syntax.Alter && old == nil:
-			return mserr.InvalidObject(n.String()).WithState(6)
+			return failure.Compile(mserr.InvalidObject(n.String()).WithState(6))
 		case old == nil || verb == syntax.Create:
 			if err := r.s.MayCreate(d, permission, schema); err != nil {
 				return err
@@ -136,7 +136,7 @@ func (r modules) putModule(
 // createProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE.
 func (r modules) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if _, err := module.Check(nil, st.Params, "", true, st.Body); err != nil {
-		return withModuleName(err, st.Name)
+		return failure.Compile(withModuleName(err, st.Name))
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
