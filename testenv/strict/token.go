@@ -344,8 +344,8 @@ func (r *Reader) done(t byte) {
 		d.fail("a count of %d after %d rows", count, m.rows)
 	case m.result && command == 0 && !r.cut && status&(doneError|doneFatal) == 0:
 		d.fail("the end of a result set without a command")
-	case t == tokenDone && m.inProc && !r.cut && status&doneFatal == 0:
-		d.fail("a DONE after a DONEINPROC, which DONEPROC must follow")
+	case t == tokenDone && m.inProc && !r.cut && status&(doneError|doneFatal) == 0:
+		d.fail("a DONE after a DONEINPROC, which DONEPROC must follow") // except if an error ends the batch
 	case t == tokenDoneInProc && status&doneMore == 0:
 		d.fail("the answer ends with a DONEINPROC")
 	case status&doneError != 0 && !m.errorSent && !r.cut:

@@ -245,7 +245,7 @@ func TestTransactionChangesOnTheWire(t *testing.T) {
 	}{
 		{"SET XACT_ABORT ON; BEGIN TRANSACTION; THROW 50001, N'x', 1;",
 			[]byte{done, env, done, errorToken, env, done}, []byte{8, 10}},
-		{"EXECUTE p;", []byte{doneInProc, env, doneInProc, errorToken, env, doneInProc, doneProc}, []byte{8, 10}},
+		{"EXECUTE p;", []byte{doneInProc, env, doneInProc, errorToken, env, done}, []byte{8, 10}},
 		{"SET XACT_ABORT ON; BEGIN TRANSACTION; BEGIN TRY THROW 50001, N'x', 1; END TRY BEGIN CATCH PRINT 'caught'; END CATCH;",
 			[]byte{done, env, done, done, done, done, infoToken, done, done, errorToken, env, done}, []byte{8, 10}}, // starts of TRY and CATCH, THROW, end
 		{"BEGIN TRANSACTION; ROLLBACK;", []byte{env, done, env, done}, []byte{8, 10}},

@@ -17,7 +17,7 @@ type Answer struct {
 	sent   int64 // rows of the open result set, as far as they are counted
 	done   int   // statements whose end was sent
 	sets   int   // result sets that have started
-	inProc bool  // a DONEINPROC was sent without a DONEPROC after it
+	failed bool  // an error was sent without a DONE with the error bit after it
 }
 
 // New returns an answer without output.
@@ -48,8 +48,8 @@ func (a *Answer) ResultSets() int { return a.sets }
 // Statements returns the number of statements whose end was sent.
 func (a *Answer) Statements() int { return a.done }
 
-// HasInProc reports whether a DONEINPROC was sent without a DONEPROC after it.
-func (a *Answer) HasInProc() bool { return a.inProc }
+// Failed reports whether an error was sent without a DONE with the error bit after it.
+func (a *Answer) Failed() bool { return a.failed }
 
 // Columns starts a result set.
 func (a *Answer) Columns(cols []types.Column) error {
@@ -68,24 +68,28 @@ func (a *Answer) CountedRow(vals []types.Value) error {
 }
 
 // Done sends a DONE that does not end a statement of the batch.
-func (a *Answer) Done(d Done) error { return sinkFailure(a.sink.Done(d)) }
+func (a *Answer) Done(d Done) error {
+	a.failed = a.failed && !d.Error
+	return sinkFailure(a.sink.Done(d))
+}
 
-// End sends the end of a statement. collected says that the client does not get the DONE.
-func (a *Answer) End(d Done, collected bool) error {
+// End sends the end of a statement.
+func (a *Answer) End(d Done) error {
 	a.open = false
 	a.done++
-	a.inProc = a.inProc || d.InProc && !collected
 	return a.Done(d)
 }
 
-// EndProc sends the end of a procedure.
+// EndProc sends the end of a procedure, with the error bit if it is due.
 func (a *Answer) EndProc() error {
-	a.inProc = false
-	return a.Done(Done{EndProc: true, Command: CommandExecute})
+	return a.Done(Done{EndProc: true, Error: a.failed, Command: CommandExecute})
 }
 
 // Message sends an error or an informational message.
-func (a *Answer) Message(m *mserr.Error) error { return sinkFailure(a.sink.Message(m)) }
+func (a *Answer) Message(m *mserr.Error) error {
+	a.failed = a.failed || m.Class > 10
+	return sinkFailure(a.sink.Message(m))
+}
 
 // ReturnStatus sends the return code of a procedure.
 func (a *Answer) ReturnStatus(code int32) error { return sinkFailure(a.sink.ReturnStatus(code)) }

@@ -18,6 +18,7 @@ const (
 	CommandUpdate     Command = 0xC5
 	CommandExecute    Command = 0xE0 // the end of a procedure
 	CommandBulkInsert Command = 0xF0
+	CommandRaise      Command = 0xF6 // RAISERROR and THROW
 	CommandBatch      Command = 0xFD // the end of a batch whose last statement sends no DONE
 	CommandMerge      Command = 0x117
 	CommandTry        Command = 0x15D // the start of a TRY block
@@ -78,11 +79,11 @@ func CommandOf(st syntax.Stmt) Command {
 	case *syntax.CreateViewStmt:
 		return 0xCF
 	case *syntax.CreateProcedureStmt:
-		return byVerb(st.Verb, 0xDE, 0)
+		return 0xDE
 	case *syntax.CreateTriggerStmt:
-		return byVerb(st.Verb, 0xDD, 0)
+		return 0xDD
 	case *syntax.CreateFunctionStmt:
-		return byVerb(st.Verb, 0xB2, 0)
+		return 0xB2
 	case *syntax.CreateTypeStmt:
 		return 0x111
 	case *syntax.TruncateStmt:
@@ -106,7 +107,7 @@ func controlCommand(st syntax.Stmt) Command {
 	case *syntax.PrintStmt:
 		return 0xF7
 	case *syntax.RaiserrorStmt, *syntax.ThrowStmt:
-		return 0xF6
+		return CommandRaise
 	case *syntax.ReturnStmt:
 		return 0xDB
 	case *syntax.BreakStmt, *syntax.ContinueStmt:

@@ -41,6 +41,7 @@ type Cursor struct {
 	pos    int             // current row, from 1; 0 before the first row, len(rows)+1 after the last
 	place  []types.Value   // place of the current row; nil before the first FETCH and after the last row
 	gone   bool            // the current row does not exist any longer
+	number int             // of the last OPEN in the session
 	size   int64           // size of rows as counted by the session's meter
 	kept   int64           // size of place
 }
@@ -99,17 +100,17 @@ func conflictingOptions(def *syntax.CursorDef) (x, y string) {
 	fast := def.Kind == "FAST_FORWARD"
 	switch {
 	case def.Scroll && def.ForwardOnly:
-		return "FORWARD_ONLY", "SCROLL"
+		return "SCROLL", "FORWARD_ONLY"
 	case fast && def.Scroll:
-		return "FAST_FORWARD", "SCROLL"
+		return "SCROLL", "FAST_FORWARD"
 	case fast && (def.Concurrency == "SCROLL_LOCKS" || def.Concurrency == "OPTIMISTIC"):
 		return "FAST_FORWARD", def.Concurrency
-	case fast && def.ForUpdate:
-		return "FAST_FORWARD", "FOR UPDATE"
+	case def.ForUpdate && (fast || def.Kind == "STATIC"):
+		return "FOR UPDATE", def.Kind
 	case def.Kind == "STATIC" && def.Concurrency == "SCROLL_LOCKS":
 		return "STATIC", "SCROLL_LOCKS"
 	case def.Concurrency == "READ_ONLY" && def.ForUpdate:
-		return "READ_ONLY", "FOR UPDATE"
+		return "FOR UPDATE", "READ_ONLY"
 	}
 	return "", ""
 }
@@ -138,8 +139,9 @@ func (c *Cursor) Open(q Query) error {
 	}
 	c.cols, c.tables, c.pos, c.open, c.gone = p.Columns, p.Tables, 0, true, false
 	c.parts, c.down = p.Parts, p.Down
-	c.s.CursorRows = len(c.rows)
-	if c.kind == plan.CursorDynamic {
+	c.s.CursorsOpened++
+	c.number, c.s.CursorRows = c.s.CursorsOpened, len(c.rows)
+	if c.kind == plan.CursorDynamic || c.def.Kind == "FAST_FORWARD" {
 		c.s.CursorRows = -1
 	}
 	return c.setPlace(nil)
@@ -154,8 +156,11 @@ func (c *Cursor) Close() error {
 	return nil
 }
 
-// End closes the cursor, if it is open.
+// End closes the cursor, if it is open. @@CURSOR_ROWS is 0 without the cursor that was opened last.
 func (c *Cursor) End() {
+	if c.open && c.number == c.s.CursorsOpened {
+		c.s.CursorRows = 0
+	}
 	c.open = false
 	c.clearRows()
 }

@@ -24,12 +24,13 @@ var fetchNames = map[syntax.FetchDirection][2]string{
 	syntax.FetchAbsolute: {"absolute", "Absolute"}, syntax.FetchRelative: {"relative", "Relative"},
 }
 
-// CheckFetch returns an error for a FETCH that the cursor does not allow. Errors: 16911, 16917,
-// 16924, 16925.
+// CheckFetch returns an error for a FETCH that the cursor does not allow, and sets @@FETCH_STATUS
+// for it. Errors: 16911, 16917, 16924, 16925.
 func (c *Cursor) CheckFetch(st *syntax.FetchStmt) error {
+	c.s.FetchStatus = fetchOutside
 	switch {
 	case !c.open:
-		return mserr.CursorNotOpen()
+		return mserr.CursorNotOpen().WithState(2)
 	case st.Direction == syntax.FetchAbsolute && c.kind == plan.CursorDynamic:
 		return mserr.FetchTypeDynamic(fetchNames[st.Direction][1])
 	case st.Direction != syntax.FetchNext && !c.scroll:

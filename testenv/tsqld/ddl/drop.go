@@ -1,7 +1,9 @@
 package ddl
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -27,15 +29,28 @@ func (r *Executor) drop(st *syntax.DropStmt) error {
 	if st.Kind == "STATISTICS" {
 		return nil
 	}
+	var missing *mserr.Error // a missing object does not keep others from being dropped (SQL Server 2025, recorded)
 	for _, n := range st.Names {
 		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err
 		}
-		if err := r.dropOne(st, n); err != nil {
+		err := r.dropOne(st, n)
+		if err == nil {
+			continue
+		}
+		if missing != nil {
+			if err := r.host.Info(missing); err != nil {
+				return err
+			}
+		}
+		if !errors.As(err, &missing) || missing.Number != 3701 {
 			return err
 		}
 	}
-	return nil
+	if missing == nil {
+		return nil
+	}
+	return missing
 }
 
 // dropOne drops one object.
@@ -119,12 +134,8 @@ func (r *Executor) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds [
 				}
 			}
 		}
-		by, err := module.SchemaBinder(d, o)
-		if err != nil {
-			return err
-		}
-		if by != nil {
-			return mserr.ReferencedByObject("DROP "+st.Kind, n.String(), by.Head().Name)
+		if by, err := module.Dependent(d, o); err != nil || by != "" {
+			return cmp.Or(err, error(mserr.ReferencedByObject("DROP "+st.Kind, n.String(), by)))
 		}
 		e.Drop(o)
 		r.s.Server.ResetCounter(session.CounterKey{Database: d.ID, Object: id})

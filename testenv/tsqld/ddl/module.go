@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -101,7 +102,7 @@ func (r modules) putModule(
 		old := d.Object(schema, name)
 		switch {
 		case verb == syntax.Alter && old == nil:
-			return mserr.InvalidObject(n.String()).WithState(6)
+			return failure.Compile(mserr.InvalidObject(n.String()).WithState(6))
 		case old == nil || verb == syntax.Create:
 			if err := r.s.MayCreate(d, permission, schema); err != nil {
 				return err
@@ -116,6 +117,9 @@ func (r modules) putModule(
 		}
 		h := catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}
 		if old != nil {
+			if by, err := module.Dependent(d, old); err != nil || by != "" {
+				return cmp.Or(err, error(mserr.ReferencedByObject("ALTER", n.String(), by).WithState(3)))
+			}
 			h = *old.Head()
 		}
 		o, err := build(h)
@@ -132,7 +136,7 @@ func (r modules) putModule(
 // createProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE.
 func (r modules) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if _, err := module.Check(nil, st.Params, "", true, st.Body); err != nil {
-		return withModuleName(err, st.Name)
+		return failure.Compile(withModuleName(err, st.Name))
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
@@ -174,7 +178,7 @@ func (r modules) createView(st *syntax.CreateViewStmt) error {
 		return err
 	}
 	if m.SchemaBound {
-		if err := module.CheckBinding(st); err != nil {
+		if err := module.CheckBinding(r.s.DatabaseByID(r.s.DatabaseID), "view", st.Name, st); err != nil {
 			return failure.Compile(withModuleName(err, st.Name))
 		}
 	}
@@ -205,6 +209,14 @@ func (r modules) createFunction(st *syntax.CreateFunctionStmt) error {
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
 		return err
+	}
+	if err := module.CheckSideEffects(st); err != nil {
+		return failure.Compile(withModuleName(err, st.Name))
+	}
+	if m.SchemaBound {
+		if err := module.CheckBinding(r.s.DatabaseByID(r.s.DatabaseID), "function", st.Name, st); err != nil {
+			return failure.Compile(withModuleName(err, st.Name))
+		}
 	}
 	params, err := r.params("CREATE FUNCTION", st.Params)
 	if err != nil {

@@ -446,12 +446,8 @@ func indexWord(ix *catalog.Index) string {
 
 // mentions reports whether the text of a condition or expression contains a column.
 func (b *builder) mentions(text string, c *catalog.Column) bool {
-	var n syntax.Node
-	if cond, err := parser.ParseCond(text, parser.DefaultOptions); err == nil {
-		n = cond
-	} else if e, err := parser.ParseExpr(text, parser.DefaultOptions); err == nil {
-		n = e
-	} else {
+	n := module.Expression(text)
+	if n == nil {
 		return true
 	}
 	for _, o := range columnsOf(b.t, n) {

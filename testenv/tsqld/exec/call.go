@@ -55,10 +55,10 @@ func (r calls) remoteCall(call Call) error {
 	}
 	status, err := r.call(name, args)
 	if err != nil {
-		if settled := r.settle(nil, err); settled != nil {
-			return settled
-		}
-		return r.out.Done(answer.Done{EndProc: true, Command: answer.CommandExecute}) // settle has sent the error and its bit
+		return errors.Join(r.settle(nil, err), r.out.EndProc())
+	}
+	if status.broken {
+		return errors.Join(r.settleCall(status.imbalance), r.out.EndProc())
 	}
 	code, _ := status.val.(int64)
 	if err := r.out.ReturnStatus(int32(code)); err != nil {
@@ -77,7 +77,10 @@ func (r calls) remoteCall(call Call) error {
 			return err
 		}
 	}
-	return r.out.Done(answer.Done{EndProc: true, Command: answer.CommandExecute})
+	if err := r.settleCall(status.imbalance); err != nil {
+		return err
+	}
+	return r.out.EndProc()
 }
 
 // sentTable is a table-valued parameter from a client.
@@ -173,7 +176,8 @@ type prepared struct {
 func (r calls) executeSQL(args []callArg) (int32, error) {
 	text, params, rest, err := r.textAndParams("sp_executesql", args, 0, 1)
 	if err != nil {
-		return 0, err
+		err = r.settle(nil, err)
+		return r.s.LastError, err
 	}
 	return r.lastErrorOf(text, params, rest)
 }
@@ -187,7 +191,7 @@ func (r calls) lastErrorOf(text, params string, args []callArg) (int32, error) {
 			return 0, err
 		}
 	}
-	if err := r.balance(level, ""); err != nil {
+	if err := r.settleCall(r.balance(level, "")); err != nil {
 		return 0, err
 	}
 	if r.settled == before {

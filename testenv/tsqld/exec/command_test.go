@@ -63,6 +63,10 @@ func TestCommands(t *testing.T) {
 		{"INSERT t (id) VALUES (1), (1)", "0xc3"}, // error 2627
 		{"CREATE PROCEDURE p AS SELECT 1", "0xde"},
 		{"EXEC p", "0xc1 1 rows 0xe0"},
+		{"ALTER PROCEDURE p AS RETURN 1", "0xde"},
+		{"EXEC p; EXEC none; EXEC p 1", "0xc1 1 rows 0xe0 0xe0 0xe0"},
+		{"EXEC ('SELECT * FROM none'); SELECT 1", "0xe0 0xc1 1 rows"},
+		{"EXEC ('EXEC p; THROW 50001, ''x'', 1'); SELECT 1", "0xc1 1 rows 0xe0 0xfd"},
 		{"DROP PROCEDURE p; DROP INDEX i ON t; DROP TABLE t", "0xdf 0xc9 0xc7"},
 		{"CREATE USER x WITHOUT LOGIN; GRANT SELECT TO x", "0x13b 0xcd"},
 	} {
@@ -93,18 +97,18 @@ func (e *procDoneRecorder) Done(d answer.Done) error {
 	return nil
 }
 
-// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of nested statements (MS-TDS 2.2.7.7), even
-// after an error.
+// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of nested statements (MS-TDS 2.2.7.7), unless
+// an error ends the batch. EXECUTE in a procedure ends with a DONEINPROC (SQL Server 2025, recorded).
 func TestEndsOfExecute(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE PROCEDURE fails AS SET XACT_ABORT OFF; THROW 50001, 'no', 1")
 	for batch, want := range map[string]string{
 		"EXEC ('SELECT 1'); SELECT 2":                                    "in proc done",
 		"EXEC ('DECLARE @i int')":                                        "proc",
-		"EXEC fails; SELECT 2":                                           "in in proc",
+		"EXEC fails; SELECT 2":                                           "in done",
 		"BEGIN TRY EXEC fails END TRY BEGIN CATCH END CATCH; SELECT 2":   "done in in proc done done done",
-		"EXEC missing":                                                   "done",
-		"EXEC ('EXEC (''SELECT 1'')')":                                   "in proc",
+		"EXEC missing":                                                   "proc",
+		"EXEC ('EXEC (''SELECT 1'')')":                                   "in in proc",
 		"DECLARE @t TABLE (a int); INSERT @t EXEC ('SELECT 1')":          "done",
 		"EXEC ('SELECT 1/0'); SELECT 2":                                  "in proc done",
 		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "done in proc done done",

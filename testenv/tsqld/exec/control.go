@@ -89,9 +89,6 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 // returnStmt executes RETURN.
 func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 	if st.Value == nil {
-		if r.f.kind == functionFrame && r.f.unit.Scalar() {
-			return mserr.FunctionWithoutReturn()
-		}
 		r.s.RowCount = 0 // SQL Server 2025, recorded
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
@@ -105,21 +106,37 @@ func (r calls) dropFrame(f *frame) error {
 	return errors.Join(errs...)
 }
 
-// execStmt executes EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC
-// of the nested statements (MS-TDS 2.2.7.7) even after an error.
+// execStmt executes EXECUTE.
 func (r calls) execStmt(st *syntax.ExecStmt) error {
 	before := r.settled
 	err := r.execute(st)
 	if r.settled == before {
 		r.s.LastError = 0
 	}
-	if r.f.kind != batchFrame || r.inserting || err != nil && !r.out.HasInProc() {
+	if r.inserting {
 		return err
 	}
-	if end := r.out.EndProc(); end != nil {
-		return errors.Join(err, end)
+	f, failed := failure.As(err)
+	switch {
+	case err == nil, failed && f.Settled && f.Pending:
+		return errors.Join(err, r.endExec())
+	case failed && f.Settled && r.f.kind == batchFrame && r.out.Failed(): // a statement of the module has ended the batch
+		return errors.Join(err, r.out.Done(answer.Done{Error: true, Command: answer.CommandBatch}))
 	}
 	return err
+}
+
+// endExec sends the end of EXECUTE: in a batch a DONEPROC, in a procedure a DONEINPROC. It has the
+// error bit of an error that ended the module (SQL Server 2025, recorded).
+func (r calls) endExec() error {
+	failed := r.out.Failed()
+	switch {
+	case r.f.kind == batchFrame:
+		return r.out.EndProc()
+	case r.nested() && !r.inFunction && (failed || !r.s.Options.NoCount):
+		return r.end(answer.Done{Error: failed, Command: answer.CommandExecute})
+	}
+	return nil
 }
 
 // execute executes the module or text of EXECUTE.
@@ -152,8 +169,11 @@ func (r calls) executeModule(st *syntax.ExecStmt) error {
 		return err
 	}
 	status, err := r.call(name, args)
-	if err != nil || status.broken {
+	if err != nil {
 		return err
+	}
+	if status.broken {
+		return r.settleCall(status.imbalance)
 	}
 	if st.ReturnVar != "" {
 		v := r.f.variable(st.ReturnVar)
@@ -164,13 +184,16 @@ func (r calls) executeModule(st *syntax.ExecStmt) error {
 	return r.sendStatus(status)
 }
 
-// sendStatus sends the return code of a module that the batch itself has called.
+// sendStatus sends the return code of a module that the batch itself has called, and error 266
+// after it.
 func (r calls) sendStatus(status result) error {
-	if r.f.kind != batchFrame || r.inserting {
-		return nil
+	if r.f.kind == batchFrame && !r.inserting {
+		n, _ := status.val.(int64)
+		if err := r.out.ReturnStatus(int32(n)); err != nil {
+			return err
+		}
 	}
-	n, _ := status.val.(int64)
-	return r.out.ReturnStatus(int32(n))
+	return r.settleCall(status.imbalance)
 }
 
 // arguments evaluates the arguments of EXECUTE.
@@ -215,9 +238,10 @@ func (r calls) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 type result struct {
 	val types.Value
 	typ types.Type
-	// An error ended the module, so that EXECUTE assigns no return code, and sends none. A remote
-	// call gets val. Source: SQL Server 2025, recorded.
-	broken bool
+	// An error ended the module, so that EXECUTE assigns no return code, and sends none (SQL Server
+	// 2025, recorded).
+	broken    bool
+	imbalance error // error 266, or nil
 }
 
 // statusOf returns the result of a procedure with a return code.
@@ -331,15 +355,12 @@ func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []c
 	if err := r.returnOutputs(f, args); err != nil {
 		return result{}, err
 	}
-	if err := r.balance(before, p.Name); err != nil {
-		return result{}, err
-	}
 	status := statusOf(f.code())
-	status.broken = broken
+	status.broken, status.imbalance = broken, r.balance(before, p.Name)
 	return status, nil
 }
 
-// balance reports error 266 if the transaction count differs from that before a call of a procedure
+// balance returns error 266 if the transaction count differs from that before a call of a procedure
 // or of sp_executesql. The call still returns its code (SQL Server 2025, recorded).
 func (r calls) balance(before int, proc string) error {
 	s := r.s
@@ -352,7 +373,15 @@ func (r calls) balance(before int, proc string) error {
 	if after == before || s.Options.XactAbort {
 		return nil
 	}
-	return r.settle(nil, withProcName(mserr.TransactionCount(before, after).WithState(2), proc))
+	return withProcName(mserr.TransactionCount(before, after).WithState(2), proc)
+}
+
+// settleCall settles an error of a call that has returned, or nil.
+func (r calls) settleCall(err error) error {
+	if err == nil {
+		return nil
+	}
+	return r.settle(nil, err)
 }
 
 // callBody binds the arguments of a procedure and executes its statements.

@@ -209,36 +209,12 @@ func (r functions) scalarFunction(database int, object int32, args []types.Value
 			}
 		}
 	}
-	full, err := r.withDefaults(d, fn, args)
-	if err != nil {
-		return nil, err
-	}
 	var v types.Value
-	err = r.enterFunction(d, fn, full, func(f *frame) error {
+	err = r.enterFunction(d, fn, args, func(f *frame) error {
 		v = f.result
 		return nil
 	})
 	return v, err
-}
-
-// withDefaults returns a copy of the arguments with the defaults of omitted parameters.
-func (r functions) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
-	full := append([]types.Value(nil), args...)
-	for i := len(full); i < len(fn.Params); i++ {
-		if !fn.Params[i].HasDefault {
-			return nil, mserr.TooFewArguments(d.QualifiedName(fn))
-		}
-		e, err := parser.ParseExpr(fn.Params[i].Default, parser.DefaultOptions)
-		if err != nil {
-			return nil, err
-		}
-		v, err := r.value(e, fn.Params[i].Type)
-		if err != nil {
-			return nil, err
-		}
-		full = append(full, v)
-	}
-	return full, nil
 }
 
 // tableFunction calls a multi-statement table-valued function.
@@ -247,12 +223,8 @@ func (r functions) tableFunction(database int, object int32, args []types.Value)
 	if err != nil {
 		return nil, err
 	}
-	full, err := r.withDefaults(d, fn, args)
-	if err != nil {
-		return nil, err
-	}
 	var out types.Value
-	err = r.enterFunction(d, fn, full, func(f *frame) error {
+	err = r.enterFunction(d, fn, args, func(f *frame) error {
 		tv := f.tableVar(f.unit.TableVar)
 		rows, err := r.s.AllColumns(r.ctx, tv.table)
 		if err != nil {

@@ -170,7 +170,11 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		return ctl{kind: ctlGoto, label: st.Label}, nil
 	case *syntax.ReturnStmt:
 		err := r.returnStmt(st)
-		if err == nil {
+		switch {
+		case err != nil:
+		case st.Value != nil: // the return code is assigned like a variable (SQL Server 2025, recorded)
+			err = r.endAssignment(1)
+		default:
 			err = r.endWithoutCount(answer.CommandOf(st))
 		}
 		return ctl{kind: ctlReturn}, r.settle(st, err)
@@ -221,6 +225,11 @@ func sendsNoDone(st syntax.Stmt) bool {
 // NOCOUNT ON no DONE is sent for it in procedures.
 func (r *run) assigned(rows int64) error {
 	r.s.RowCount = rows
+	return r.endAssignment(rows)
+}
+
+// endAssignment is assigned without @@ROWCOUNT.
+func (r *run) endAssignment(rows int64) error {
 	if r.inFunction || r.s.Options.NoCount && r.nested() {
 		return nil
 	}
@@ -423,8 +432,15 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 			return err
 		}
 	}
+	_, call := st.(*syntax.ExecStmt)
+	switch {
+	case f.Reach > failure.EndStatement && r.nested(), st == nil && f.Reach == failure.EndStatement:
+		return nil // the DONE of the EXECUTE or batch around it has the error bit
+	case call && f.Reach == failure.EndStatement:
+		return calls{r}.endExec()
+	}
 	command := answer.CommandOf(st)
-	if f.Reach > failure.EndStatement && !r.nested() {
+	if f.Reach > failure.EndStatement {
 		command = answer.CommandBatch
 	}
 	if err := r.end(answer.Done{Error: true, Command: command}); err != nil {
@@ -488,7 +504,7 @@ func (r *run) done(n int64, c answer.Command) error {
 // end sends the end of a statement.
 func (r *run) end(d answer.Done) error {
 	d.InProc = r.nested()
-	return r.out.End(d, r.inserting)
+	return r.out.End(d)
 }
 
 // info sends an informational message. It adds the line and procedure of the current statement.

@@ -68,7 +68,7 @@ func (r systemCalls) callSystem(p *sysproc.Procedure, args []callArg) (int32, er
 		}
 	}
 	if err != nil && code != 0 { // the procedure reports the error and returns its code
-		err = r.settle(nil, err)
+		err = systemHost{r.run}.Report(err)
 	}
 	return code, err
 }
@@ -168,7 +168,12 @@ func (h systemHost) Result(cols []types.Column, rows [][]types.Value) error {
 }
 
 // Report implements [sysproc.Interpreter].
-func (h systemHost) Report(err error) error { return h.r.settle(nil, err) }
+func (h systemHost) Report(err error) error {
+	if err := h.r.settle(nil, err); err != nil {
+		return err
+	}
+	return h.r.out.End(answer.Done{Error: true, InProc: true, Command: answer.CommandRaise})
+}
 
 // LocalTable implements [sysproc.Interpreter].
 func (h systemHost) LocalTable(name string) *catalog.Table { return h.r.localTable(name) }

@@ -148,5 +148,5 @@ func Following(e *mserr.Error) *mserr.Error {
 // been terminated.", if the statement changes data.
 var TerminatedErrors = map[int32]bool{
 	220: true, 232: true, 242: true, 512: true, 515: true, 547: true, 2601: true, 2627: true, 2628: true, 8115: true,
-	8134: true, 8152: true, 16947: true,
+	8134: true, 8152: true, 16929: true, 16931: true, 16932: true, 16933: true, 16947: true,
 }

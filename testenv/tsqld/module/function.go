@@ -1,6 +1,8 @@
 package module
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -20,11 +22,15 @@ func CheckFunction(st *syntax.CreateFunctionStmt) error {
 				return bad == nil
 			}
 			switch s := s.(type) {
-			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt,
-				*syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
+			case *syntax.ReturnStmt:
+				if st.Returns != nil && s.Value == nil {
+					bad = failure.At(mserr.Of(1075), s)
+				}
+			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.BreakStmt, *syntax.ContinueStmt,
+				*syntax.LabelStmt, *syntax.GotoStmt:
 				return true
 			case *syntax.TryStmt:
-				bad = failure.At(mserr.SideEffect("BEGIN TRY"), s)
+				bad = failure.At(mserr.SideEffect("BEGIN TRY").WithState(14), s)
 			case *syntax.SelectStmt:
 				if returnsRows(s) {
 					bad = failure.At(mserr.SelectInFunction(), s)
@@ -44,10 +50,28 @@ func CheckFunction(st *syntax.CreateFunctionStmt) error {
 	if bad != nil {
 		return bad
 	}
-	if len(st.Body) == 0 || !endsInReturn(st.Body[len(st.Body)-1]) {
-		return mserr.FunctionWithoutReturn()
+	if len(st.Body) == 0 {
+		return failure.At(mserr.FunctionWithoutReturn(), st)
+	}
+	if last := st.Body[len(st.Body)-1]; !endsInReturn(last) {
+		return failure.At(mserr.FunctionWithoutReturn(), last)
 	}
 	return nil
+}
+
+// CheckSideEffects returns an error for a built-in function that a function may not call
+// (documentation of CREATE FUNCTION).
+func CheckSideEffects(st *syntax.CreateFunctionStmt) (err error) {
+	syntax.Inspect(st, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.FuncCall); ok && err == nil && call.Name.Schema() == "" {
+			switch name := strings.ToLower(call.Name.Last()); name {
+			case "newid", "newsequentialid", "rand":
+				err = failure.At(mserr.SideEffect(name), call)
+			}
+		}
+		return err == nil
+	})
+	return err
 }
 
 // endsInReturn reports whether a statement is RETURN or a block that ends in RETURN.
@@ -92,7 +116,7 @@ func AllowedInFunction(st syntax.Stmt) error {
 	case *syntax.ExecStmt:
 		return mserr.FunctionsOnly()
 	}
-	return mserr.SideEffect(StatementName(st))
+	return sideEffect(st)
 }
 
 // localTarget returns an error unless the target of a change is a table variable.
@@ -100,5 +124,16 @@ func localTarget(t syntax.TableSource, verb string) error {
 	if _, ok := t.(*syntax.TableVar); ok {
 		return nil
 	}
-	return mserr.SideEffect(verb)
+	return mserr.SideEffect(verb).WithState(15)
+}
+
+// sideEffect is the error of a statement that functions may not have. The state is that of a
+// recorded SQL Server 2022.
+func sideEffect(st syntax.Stmt) error {
+	switch err := mserr.SideEffect(StatementName(st)); st.(type) {
+	case *syntax.BeginTranStmt, *syntax.CommitStmt, *syntax.RollbackStmt, *syntax.SaveTranStmt:
+		return err.WithState(15)
+	default:
+		return err.WithState(14)
+	}
 }

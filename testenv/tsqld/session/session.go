@@ -39,12 +39,14 @@ type Session struct {
 	// TempProcedures are the local temporary procedures, by folded name.
 	TempProcedures map[string]*TempProcedure
 
-	RowCount     int64
-	LastError    int32
-	FetchStatus  int
-	CursorRows   int
-	LastIdentity types.Value // @@IDENTITY, a decimal(38,0)
-	Random       builtin.Generator
+	RowCount    int64
+	LastError   int32
+	FetchStatus int
+	CursorRows  int
+	// CursorsOpened counts OPEN.
+	CursorsOpened int
+	LastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
+	Random        builtin.Generator
 
 	connected time.Time
 	// connectionID is a random uniqueidentifier.

@@ -71,9 +71,6 @@ func (u *Unit) resultsOf(o *catalog.Origin) *results {
 	return &u.own
 }
 
-// Scalar reports whether the unit is the body of a scalar function.
-func (u *Unit) Scalar() bool { return u.Returns.ID != 0 }
-
 // PlanKey identifies the plans of a statement or expression.
 type PlanKey struct {
 	Node syntax.Node

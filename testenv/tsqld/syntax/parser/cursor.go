@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/security"
@@ -11,7 +12,13 @@ import (
 // declareCursor reads DECLARE name CURSOR.
 func declareCursor(c *tokens.Cursor) syntax.Stmt {
 	name := term.Ident(c)
+	return &syntax.DeclareCursorStmt{Name: name, Cursor: cursorDef(c)}
+}
+
+// cursorDef reads CURSOR options FOR query, also in the syntax of the standard.
+func cursorDef(c *tokens.Cursor) *syntax.CursorDef {
 	def := &syntax.CursorDef{At: c.Here()}
+	standard := !c.At("CURSOR")
 	for !c.At("CURSOR") {
 		switch c.ExpectAny("INSENSITIVE", "SCROLL") {
 		case "INSENSITIVE":
@@ -19,17 +26,15 @@ func declareCursor(c *tokens.Cursor) syntax.Stmt {
 		case "SCROLL":
 			def.Scroll = true
 		default:
-			return nil
+			return def
 		}
 	}
-	return &syntax.DeclareCursorStmt{Name: name, Cursor: cursorDef(c, def)}
-}
-
-// cursorDef reads CURSOR options FOR query into def, and returns def.
-func cursorDef(c *tokens.Cursor, def *syntax.CursorDef) *syntax.CursorDef {
 	c.Expect("CURSOR")
 	for !c.At("FOR") {
 		t := c.Next()
+		if standard {
+			c.ErrorAt(t, mserr.Of(1049))
+		}
 		switch t.Upper {
 		case "LOCAL", "GLOBAL":
 			def.Scope = t.Upper

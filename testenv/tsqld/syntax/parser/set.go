@@ -84,7 +84,7 @@ func setVar(c *tokens.Cursor) syntax.Stmt {
 	}
 	s.Op = query.Assign(c)
 	if c.At("CURSOR") {
-		s.Cursor = cursorDef(c, &syntax.CursorDef{At: c.Here()})
+		s.Cursor = cursorDef(c)
 		return s
 	}
 	s.Value = query.Expr(c)

@@ -392,6 +392,8 @@ func (b calls) userFunction(e *syntax.FuncCall, l *names.Level) (*tree.Node, err
 // arguments.
 func (b *Binder) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *names.Level) ([]*tree.Node, error) {
 	switch {
+	case len(e.Args) < len(f.Params) && f.Kind == catalog.KindScalarFunction:
+		return nil, mserr.TooFewArguments(e.Name.String()).WithState(2)
 	case len(e.Args) < len(f.Params):
 		return nil, mserr.TooFewArguments(e.Name.String())
 	case len(e.Args) > len(f.Params):
@@ -423,10 +425,11 @@ func (b *Binder) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 	return args, nil
 }
 
-// paramDefault binds the default value of a parameter. Error 313 if the parameter has none.
+// paramDefault binds the default value of a parameter, NULL if the parameter has none (SQL Server
+// 2022, recorded).
 func (b calls) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
 	if !p.HasDefault {
-		return nil, mserr.TooFewArguments(f.Name)
+		return tree.NullOf(p.Type), nil
 	}
 	e, err := parser.ParseExpr(p.Default, parser.Options{QuotedIdentifier: f.QuotedIdentifier})
 	if err != nil {
