@@ -167,7 +167,12 @@ func (l *lease) confirm(ctx context.Context) bool {
 func (l *lease) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.term.TTL)
 	defer cancel()
-	if err := l.store.EndTerm(ctx, l.term.ID); err != nil && !errors.Is(err, dberror.ErrTermEnded) {
+	err := l.store.EndTerm(ctx, l.term.ID)
+	if refusesData(err) {
+		l.log.Warn("the control database refuses the end of a term that hands tasks over", zap.Error(err))
+		err = l.store.LeaveTerm(ctx, l.term.ID)
+	}
+	if err != nil && !errors.Is(err, dberror.ErrTermEnded) {
 		l.log.Warn("could not end the term", zap.Error(err))
 	}
 	l.cancelTerm(ErrStopping)

@@ -163,6 +163,36 @@ func TestLeaseOnALostConnection(t *testing.T) {
 	})
 }
 
+// A lease ends its term although the control database refuses to store the outcome of a task that
+// another lost term holds.
+func TestLeaseEndsItsTermAlthoughHandOverIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := startLease(t)
+		db := l.in.DB(t, l.in.Control)
+		l.in.AddJob(t, "j", []string{"SELECT 1;"})
+		l.in.Start(t, "j")
+		lost, err := l.in.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "o", MaxConcurrentTargets: 1}, time.Minute)
+		require.NoError(t, err)
+		for tasks := 0; tasks == 0; {
+			res, err := l.in.Store.Pass(t.Context(), controldb.PassRequest{Term: lost.ID, MaxTasks: 1, MaxConcurrentTargets: 1})
+			require.NoError(t, err)
+			tasks = len(res.Tasks)
+		}
+		_, err = db.ExecContext(t.Context(), `UPDATE jobs_internal.terms SET ended_at = SYSUTCDATETIME(), end_reason = N'Expired' WHERE term_id = @p1;`, lost.ID.Number)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), `CREATE TRIGGER jobs_internal.refuse ON jobs_internal.task_executions AFTER UPDATE AS THROW 60001, N'Refused by a test.', 1;`)
+		require.NoError(t, err)
+		l.stop()
+		require.NoError(t, <-l.ended)
+		var reason string
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT t.end_reason FROM jobs_internal.terms AS t WHERE t.term_id = @p1;`, l.term.ID.Number).Scan(&reason))
+		require.Equal(t, "Ended", reason)
+		_, err = db.ExecContext(t.Context(), `DROP TRIGGER jobs_internal.refuse;`)
+		require.NoError(t, err)
+	})
+}
+
 // A term that the control database has ended is lost at the next renewal.
 func TestLeaseOfAnEndedTerm(t *testing.T) {
 	t.Parallel()

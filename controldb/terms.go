@@ -126,6 +126,12 @@ func (s *Store) EndTerm(ctx context.Context, id TermID) error {
 	return s.conn.Exec(ctx, "end the term", ForTerm(call.New("jobs_internal.end_term"), id))
 }
 
+// LeaveTerm ends a term as [Store.EndTerm] does, and leaves the tasks that it still holds to the
+// next passes: the control database has refused to store something about one of them.
+func (s *Store) LeaveTerm(ctx context.Context, id TermID) error {
+	return s.conn.Exec(ctx, "end the term", ForTerm(call.New("jobs_internal.end_term"), id).In("hands_over", false))
+}
+
 // EnsureSystemJobs creates the system jobs and restores those that were edited.
 func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 	return s.conn.Exec(ctx, "ensure system jobs", call.New("jobs_internal.ensure_system_jobs"))

@@ -202,7 +202,7 @@ var differentReads = []reason{
 		[]string{"schedules", "job_executions"},
 		"It reads the own schedules of jobs that it has locked, which are deleted only with their jobs.", "FK_schedules_jobs",
 	},
-	{"close_alerts", "notify_alerts", []string{"alerts", "alert_run_limits"}, "One evaluation runs at a time.", "lock alert_state"},
+	{"close_alerts", "notify_alerts", []string{"alerts", "alert_deliveries", "alert_run_limits"}, "One evaluation runs at a time.", "lock alert_state"},
 	{
 		"fire_schedules",
 		"copy_steps",

@@ -1,6 +1,7 @@
 -- Leases deliveries that are due to a process that can carry them out, and gives up those that have expired. A lease that has passed is
 -- taken over by the next caller. While the control database is paused, nothing is leased, and deliveries wait. Those about alerts of a rule
--- that is muted wait, too.
+-- that is muted wait, too. Those that tell of an alert of a rule that was deleted or disabled are canceled; one that tells that it is
+-- resolved is sent.
 --
 -- Parameters:
 --   @holder         The process.
@@ -29,8 +30,13 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @latest DATETIME2(7) = DATEADD(HOUR, 1, @now);
-    DECLARE @due TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL);
-    DECLARE @locked TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL, leased_until DATETIME2(7) NULL);
+    DECLARE @due TABLE (delivery_id BIGINT NOT NULL PRIMARY KEY, is_expired BIT NOT NULL, is_unwanted BIT NOT NULL);
+    DECLARE @locked TABLE (
+        delivery_id  BIGINT NOT NULL PRIMARY KEY,
+        is_expired   BIT NOT NULL,
+        is_unwanted  BIT NOT NULL,
+        leased_until DATETIME2(7) NULL
+    );
 
     IF @holder IS NULL OR @channel_types IS NULL OR @with_secrets IS NULL
         THROW 50029, N'Invalid arguments of claim_alert_deliveries: a value is missing.', 1;
@@ -41,15 +47,29 @@ BEGIN
         RETURN 0;
     -- No wait and no lease is longer than an hour, and no delivery is made in the future: they are of the time before the clock was set
     -- back. Plan: IX_alert_deliveries_next_attempt_at, which has only deliveries that wait.
-    INSERT INTO @due (delivery_id, is_expired)
-    SELECT TOP (@max) d.delivery_id, CASE WHEN d.expires_at <= @now THEN 1 ELSE 0 END
+    INSERT INTO @due (delivery_id, is_expired, is_unwanted)
+    SELECT TOP (@max) d.delivery_id, CASE WHEN d.expires_at <= @now THEN 1 ELSE 0 END, u.is_unwanted
     FROM jobs_internal.alert_deliveries AS d
     LEFT JOIN jobs_internal.alert_channels AS c ON c.channel_id = d.channel_id
+    CROSS APPLY (
+        SELECT CASE
+            WHEN d.kind IN (N'Raised', N'Again')
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.alerts AS a
+                    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
+                    WHERE a.alert_id = d.alert_id
+                        AND r.enabled = 1
+                ) THEN 1
+            ELSE 0
+        END AS is_unwanted
+    ) AS u
     WHERE d.next_attempt_at IS NOT NULL
         AND (d.next_attempt_at <= @now OR d.next_attempt_at > @latest OR (d.attempts = 0 AND d.created_at > @now))
         AND (d.leased_until IS NULL OR d.leased_until <= @now OR d.leased_until > @latest)
         AND (
             d.expires_at <= @now
+            OR u.is_unwanted = 1
             OR (
                 (c.enabled = 1 OR d.kind = N'Test')
                 AND (c.needs_secrets = 0 OR @with_secrets = 1)
@@ -69,19 +89,27 @@ BEGIN
 
     BEGIN TRANSACTION;
     -- leased_until is in no index, so that the locks are on the clustered keys, and the row is checked again.
-    INSERT INTO @locked (delivery_id, is_expired, leased_until)
-    SELECT d.delivery_id, u.is_expired, d.leased_until
+    INSERT INTO @locked (delivery_id, is_expired, is_unwanted, leased_until)
+    SELECT d.delivery_id, u.is_expired, u.is_unwanted, d.leased_until
     FROM @due AS u
     INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (UPDLOCK, READPAST, ROWLOCK) ON d.delivery_id = u.delivery_id
     WHERE (d.next_attempt_at <= @now OR d.next_attempt_at > @latest OR (d.attempts = 0 AND d.created_at > @now))
         AND (d.leased_until IS NULL OR d.leased_until <= @now OR d.leased_until > @latest);
+    UPDATE d
+    SET d.state = N'Canceled',
+        d.next_attempt_at = NULL,
+        d.last_error = COALESCE(d.last_error, N'Not sent: the rule was deleted or disabled.')
+    FROM @locked AS l
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
+    WHERE l.is_unwanted = 1;
     UPDATE d
     SET d.state = N'Failed',
         d.next_attempt_at = NULL,
         d.last_error = COALESCE(d.last_error, N'Given up: no process that can deliver to this channel was there in time.')
     FROM @locked AS l
     INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
-    WHERE l.is_expired = 1;
+    WHERE l.is_expired = 1
+        AND l.is_unwanted = 0;
     UPDATE d
     SET d.attempts = d.attempts + 1,
         d.next_attempt_at = CASE WHEN d.next_attempt_at > @now THEN @now ELSE d.next_attempt_at END,
@@ -89,7 +117,8 @@ BEGIN
         d.leased_until = DATEADD(SECOND, @lease_seconds, @now)
     FROM @locked AS l
     INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
-    WHERE l.is_expired = 0;
+    WHERE l.is_expired = 0
+        AND l.is_unwanted = 0;
     COMMIT TRANSACTION;
 
     SELECT
@@ -144,6 +173,7 @@ BEGIN
         ORDER BY t.execution_id, t.step_id, t.target_execution_id
     ) AS f
     WHERE l.is_expired = 0
+        AND l.is_unwanted = 0
     ORDER BY d.delivery_id;
     RETURN 0;
 END;

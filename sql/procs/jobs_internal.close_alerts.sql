@@ -51,15 +51,15 @@ BEGIN
     WHERE a.resolved_at IS NULL;
     IF @@ROWCOUNT > 0 AND @read = @most
         SET @more = 1;
-    -- Open alerts that were notified before their rule was told to repeat notifications.
+    -- Open alerts that were notified before their rule was told to repeat notifications, or to repeat them sooner.
     INSERT INTO @silent (alert_id)
     SELECT TOP (@most) a.alert_id
     FROM jobs_internal.alerts AS a
     INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
     WHERE a.resolved_at IS NULL
         AND a.state = N'Open'
-        AND a.notify_at IS NULL
         AND a.notified_at IS NOT NULL
+        AND (a.notify_at IS NULL OR a.notify_at > DATEADD(SECOND, r.repeat_seconds, a.notified_at))
         AND r.enabled = 1
         AND r.repeat_seconds IS NOT NULL;
     IF @@ROWCOUNT > 0
@@ -68,8 +68,7 @@ BEGIN
         SELECT a.alert_id, a.acknowledge_note
         FROM @silent AS s
         INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = s.alert_id
-        WHERE a.state = N'Open'
-            AND a.notify_at IS NULL;
+        WHERE a.state = N'Open';
         UPDATE a
         SET a.notify_at = DATEADD(SECOND, r.repeat_seconds, a.notified_at)
         FROM @repeated AS x

@@ -229,6 +229,7 @@ BEGIN
                 SET @room = @room - @claimed;
             END;
             IF @agent_limit IS NULL
+            BEGIN
                 EXECUTE @claimed = jobs_internal.claim_unlimited_targets
                     @term_id = @term_id,
                     @room = @room,
@@ -237,6 +238,7 @@ BEGIN
                     @holds = @holds OUTPUT,
                     @now = @now;
                 SET @more = CASE WHEN @holds = 1 THEN 1 ELSE @more END;
+            END;
             COMMIT TRANSACTION;
         END;
 

@@ -45,13 +45,18 @@ BEGIN
     SET @is_before = CASE WHEN @wave_state = N'Baking' THEN 0 ELSE 1 END;
     IF @wave_state = N'Skipped'
         SET @next = N'Starting';
-    ELSE IF @lifecycle <> N'Succeeded'
+    ELSE IF @lifecycle IS NULL
+        OR @lifecycle <> N'Succeeded'
         OR NOT EXISTS (SELECT 1 FROM jobs_internal.target_executions AS t WHERE t.execution_id = @probe_run_id)
     BEGIN
         SET @passed = 0;
         SET @reason = CONCAT(
             N'Wave ''', @wave_name, N''': its probe ', CASE WHEN @is_before = 1 THEN N'before it ' END,
-            CASE WHEN @lifecycle = N'Succeeded' THEN N'had no target.' ELSE CONCAT(N'ended as ', @lifecycle, N'.') END
+            CASE
+                WHEN @lifecycle IS NULL THEN N'has no run any more.'
+                WHEN @lifecycle = N'Succeeded' THEN N'had no target.'
+                ELSE CONCAT(N'ended as ', @lifecycle, N'.')
+            END
         );
     END;
     ELSE

@@ -9,8 +9,7 @@
 -- Parameters:
 --   @slice  Maximum number of tasks that a call ends, at least 1.
 --   @more   Output. 1: that many were ended, so the next pass should follow at once.
--- Called by: jobs_internal.start_term, jobs_internal.end_term, jobs_internal.record_deployment, jobs_internal.advance, within their
---            transactions.
+-- Called by: jobs_internal.start_term, jobs_internal.end_term, jobs_internal.advance, within their transactions.
 -- Locks:     the tasks (X), their callbacks (X), and their targets or steps (X).
 -- Returns:   0.
 -- Throws:    nothing.

@@ -14,6 +14,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    DECLARE @added INT;
     DECLARE @ended TABLE (
         execution_id     BIGINT NOT NULL PRIMARY KEY,
         job_execution_id UNIQUEIDENTIFIER NOT NULL,
@@ -65,7 +66,17 @@ BEGIN
             WHERE l.rule_id = r.rule_id
                 AND l.execution_id = x.execution_id
         );
-    IF @@ROWCOUNT > 0
+    SET @added = @@ROWCOUNT;
+    -- Those whose rule has changed since.
+    UPDATE l
+    SET l.is_computed = 0
+    FROM @ended AS x
+    CROSS JOIN jobs_internal.enabled_alert_rules AS r
+    INNER LOOP JOIN jobs_internal.alert_run_limits AS l ON l.rule_id = r.rule_id AND l.execution_id = x.execution_id
+    WHERE r.condition = N'RunTooLong'
+        AND l.is_computed = 1
+        AND (l.computed_for IS NULL OR l.computed_for <> r.updated_at);
+    IF @added + @@ROWCOUNT > 0
         EXECUTE jobs_internal.limit_long_runs;
 
     SELECT

@@ -1,5 +1,5 @@
 -- Computes from when on runs take too long: rules with the condition RunTooLong compare a run with the median of its job's latest good
--- runs, and the limit of each run is computed once.
+-- runs, and the limit of each run is computed once, and again when the rule has changed.
 --
 -- Called by: jobs_internal.judge_ended_runs and jobs_internal.watch_condition, which have added the runs to alert_run_limits.
 -- Locks:     rows of alert_run_limits (X).
@@ -57,6 +57,7 @@ BEGIN
     )
     UPDATE l
     SET l.is_computed = 1,
+        l.computed_for = r.updated_at,
         l.median_seconds = m.median_seconds,
         l.limit_at = DATEADD(
             MILLISECOND,

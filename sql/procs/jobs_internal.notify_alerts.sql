@@ -15,6 +15,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @due TABLE (alert_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, note NVARCHAR(1000) NULL);
+    DECLARE @repeated TABLE (alert_id BIGINT NOT NULL PRIMARY KEY, notify_at DATETIME2(7) NULL);
     DECLARE @sent TABLE (
         alert_id BIGINT NOT NULL PRIMARY KEY,
         rule_id  INT NOT NULL,
@@ -42,6 +43,28 @@ BEGIN
     INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = d.alert_id
     WHERE a.state = N'Open'
         AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > @now);
+    -- Repetitions by an interval that the rule does not have any more: nothing has happened since the notification before, and the next one
+    -- is due later or never. Plan: per alert the range of its deliveries.
+    INSERT INTO @repeated (alert_id, notify_at)
+    SELECT a.alert_id, DATEADD(SECOND, r.repeat_seconds, a.notified_at)
+    FROM @locked AS l
+    INNER JOIN jobs_internal.alerts AS a ON a.alert_id = l.alert_id
+    INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
+    WHERE a.notified_at IS NOT NULL
+        AND (r.repeat_seconds IS NULL OR (a.notified_at <= @now AND DATEADD(SECOND, r.repeat_seconds, a.notified_at) > @now))
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.alert_deliveries AS d
+            WHERE d.alert_id = a.alert_id
+                AND d.alert_id IS NOT NULL
+                AND d.kind IN (N'Raised', N'Again')
+                AND d.occurrences >= a.occurrences
+        );
+    UPDATE a
+    SET a.notify_at = p.notify_at
+    FROM @repeated AS p
+    INNER LOOP JOIN jobs_internal.alerts AS a ON a.alert_id = p.alert_id;
+    DELETE FROM @locked WHERE alert_id IN (SELECT p.alert_id FROM @repeated AS p);
     INSERT INTO @sent (alert_id, rule_id, place, total)
     SELECT
         a.alert_id,

@@ -1,6 +1,6 @@
 -- Records a deployment: the hashes of code objects, and the applied migrations. Terms of agents that the deployed
--- procedures no longer support end, and their tasks are handed over. The first deployment also stores the place of the database,
--- by which a restore is noticed.
+-- procedures no longer support end; the next pass, or the start of the next term, hands their tasks over. The first deployment also stores
+-- the place of the database, by which a restore is noticed.
 --
 -- Procedures of releases before version 40 wrote an option of steps into a column of its own, also while the migration ran; it
 -- moves to the options that only agents read.
@@ -11,7 +11,7 @@
 --   @program     Version of the program whose code objects are deployed. It is the extended property jobagent_program of the schema
 --                jobs_internal, because a deployment reads it before it has migrated the tables. NULL: unchanged.
 -- Called by: controldb/deploy/deploy.go, within its transaction.
--- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X), job_steps (X).
+-- Locks:     control_identity (X), terms (X), code_objects, schema_versions (X), job_steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.record_deployment
@@ -99,8 +99,6 @@ BEGIN
     FROM @outdated AS o
     INNER LOOP JOIN jobs_internal.terms AS t ON t.term_id = o.term_id
     WHERE t.ended_at IS NULL;
-    IF @@ROWCOUNT > 0
-        EXECUTE jobs_internal.hand_over @now = @now;
 
     UPDATE s
     SET s.agent_options = N'{"bind_parameters":true}',

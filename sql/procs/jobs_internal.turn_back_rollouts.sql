@@ -97,6 +97,12 @@ BEGIN
     FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: its holder is the agent that answers
     WHERE r.window_check_at IS NOT NULL
         AND r.window_check_at > @latest
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND r.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY r.window_check_at;
     SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE @more END;
     INSERT INTO @locked (execution_id, seed)
@@ -116,6 +122,12 @@ BEGIN
     FROM jobs_internal.rollout_paces AS p
     WHERE p.next_at > @now
         AND p.next_at <= @turned_at
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND p.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY p.next_at;
     SET @due = @@ROWCOUNT;
     SET @more = CASE WHEN @due = @slice THEN 1 ELSE @more END;
@@ -123,6 +135,12 @@ BEGIN
     SELECT TOP (@slice - @due) p.execution_id
     FROM jobs_internal.rollout_paces AS p
     WHERE p.next_at > @turned_at
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.set_asides AS z
+            WHERE z.kind = N'Run'
+                AND p.execution_id BETWEEN z.first_id AND z.last_id
+        )
     ORDER BY p.next_at;
     UPDATE p
     SET p.next_at = CASE WHEN p.next_at <= @turned_at THEN @now ELSE DATEADD(SECOND, -@jump, p.next_at) END

@@ -107,6 +107,21 @@ BEGIN
                     AND l.execution_id = e.execution_id
             );
         SET @more = CASE WHEN @@ROWCOUNT = 200 THEN 1 ELSE 0 END;
+        -- Limits for another state of the rule. Plan: the range of the rule in PK_alert_run_limits, which has active runs.
+        -- rows: the next evaluation goes on
+        UPDATE TOP (200) l
+        SET l.is_computed = 0
+        FROM jobs_internal.alert_run_limits AS l
+        WHERE l.rule_id = @rule_id
+            AND l.is_computed = 1
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.enabled_alert_rules AS r
+                WHERE r.rule_id = l.rule_id
+                    AND r.updated_at = l.computed_for
+            );
+        IF @@ROWCOUNT = 200
+            SET @more = 1;
         EXECUTE jobs_internal.limit_long_runs;
         INSERT INTO @events (event_key, job_id, job_execution_id, at, title, message)
         SELECT
@@ -119,6 +134,7 @@ BEGIN
         FROM jobs_internal.alert_run_limits AS l
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
         WHERE l.rule_id = @rule_id
+            AND l.is_computed = 1
             AND l.limit_at <= @now
             AND l.is_raised = 0
             AND e.is_active = 1;

@@ -23,6 +23,7 @@ SELECT
     r.seconds,
     r.throttle_seconds,
     r.watches_from,
+    r.updated_at,
     r.percent_changed,
     REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(
         r.group_pattern, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_') AS like_group
