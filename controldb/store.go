@@ -163,7 +163,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Now returns the time of the control database's clock, by which times are stored and compared (I5).
+// Now returns the time of the control database's clock, by which times are stored and compared
+// (I5).
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	const op = "read the clock"
 	list, err := call.SelectAll[time.Time](ctx, s.conn, op, "SELECT SYSUTCDATETIME() AS now;")

@@ -10,7 +10,8 @@
 --                    the last @runs good runs, and than @seconds; also
 --                    while it is still going
 --   RunNotStarted    a run should have begun @seconds ago, and has not        the schedule, it begins
---                    (the watchdog)                                           or the job
+--                    (the watchdog); or a run, schedule or trigger has        or the job   or nothing of the job is set aside
+--                    been set aside for @seconds (jobs.set_asides)
 --   NoRun            no run of a job began for @seconds, or with              the job      a run begins, or ends in one of @lifecycles
 --                    @lifecycles, none ended in one of them
 --   ScheduleFaulted  a schedule is Faulted                                    the schedule it is not any more

@@ -76,7 +76,7 @@ BEGIN
     IF @max_rows_of_target NOT BETWEEN 1 AND 10000
         THROW 50424, N'Invalid @max_rows_of_target: want 1 to 10000.', 1;
     IF @timeout_seconds IS NULL OR @timeout_seconds NOT BETWEEN 1 AND 600
-        THROW 50424, N'Invalid @timeout_seconds: want 1 to 600.', 1;
+        THROW 50424, N'Invalid @timeout_seconds: want 1 to 600 seconds.', 1;
     SET @credential_name = NULLIF(LTRIM(@credential_name), N'');
     SELECT
         @by = c.name,

@@ -49,7 +49,7 @@ BEGIN
     IF @end_time <= @now
         THROW 50460, N'Invalid @end_time: want a time in the future (UTC).', 1;
     IF @seconds < 1 OR @seconds > 31622400
-        THROW 50460, N'Invalid @seconds: want 1 to 31622400 (366 days).', 1;
+        THROW 50460, N'Invalid @seconds: want 1 to 31622400 seconds (366 days).', 1;
     IF @seconds IS NOT NULL AND @end_time IS NOT NULL
         THROW 50460, N'Unexpected @seconds: @end_time is given, too.', 1;
     SET @end_time = COALESCE(@end_time, DATEADD(SECOND, @seconds, @now));

@@ -84,6 +84,8 @@ BEGIN
         THROW 50461, N'Invalid arguments: want @calendar_name, @blackouts or both.', 1;
     IF @tag_filter IS NOT NULL AND (@server_name IS NOT NULL OR @database_name IS NOT NULL OR @target_id IS NOT NULL)
         THROW 50461, N'Invalid arguments: want either @tag_filter, or the names of one database.', 1;
+    IF @tag_filter IS NULL AND @server_name IS NULL AND @database_name IS NULL AND @target_id IS NULL
+        THROW 50461, N'Invalid arguments: want @tag_filter, or @server_name and @database_name.', 1;
     IF @tag_filter IS NULL
     BEGIN
         SET @given_server = NULLIF(LTRIM(RTRIM(@server_name)), N'');

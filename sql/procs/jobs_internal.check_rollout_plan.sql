@@ -444,7 +444,7 @@ BEGIN
                         AND COALESCE(b.json, N'') <> N'0'
                 )
             ))
-            OR (m.name = N'probe_job' AND m.value COLLATE DATABASE_DEFAULT = @job_name)
+            OR (m.name IN (N'probe_job', N'undo_job') AND m.value COLLATE DATABASE_DEFAULT = @job_name)
             OR (m.name = N'allow_empty' AND m.json = N'true' AND NOT EXISTS (
                 SELECT 1
                 FROM @members AS b
@@ -496,7 +496,7 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'order_tag' AND b.type > 0);
     INSERT INTO @faults (wave, place, path, message)
     SELECT m.wave, m.member_id, m.path, CONCAT(
-        N'the job ''', m.value, N''' does not exist, or is a system job: want a job of the view jobs.jobs'
+        N'the job ''', m.value, N''' does not exist, or is a system job: want a job that the view jobs.jobs lists'
     )
     FROM @members AS m
     WHERE m.name IN (N'probe_job', N'undo_job')
@@ -510,7 +510,7 @@ BEGIN
         );
     INSERT INTO @faults (wave, place, path, message)
     SELECT m.wave, m.member_id, m.path, CONCAT(
-        N'the calendar ''', m.value, N''' does not exist: want a calendar of the view jobs.calendars'
+        N'the calendar ''', m.value, N''' does not exist: want a calendar that the view jobs.calendars lists'
     )
     FROM @members AS m
     WHERE m.name = N'window'

@@ -320,6 +320,7 @@ BEGIN
                         WHERE r.rule_id = a.rule_id
                             AND (r.job_id <> j.job_id OR (r.job_id IS NULL AND j.name NOT LIKE r.like_pattern))
                     ) THEN N'The rule does not watch the job any more.'
+                    WHEN a.subject_key LIKE N'set aside:%' THEN N'Nothing of the job is set aside any more.'
                     WHEN a.condition = N'RunNotStarted' THEN N'It has begun, or is not due any more.'
                     WHEN a.condition = N'NoAgent' THEN N'An agent works, or no work waits.'
                     WHEN a.condition = N'NoRun' THEN N'It has run.'

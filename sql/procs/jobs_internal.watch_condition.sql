@@ -1,6 +1,6 @@
--- Finds what meets a rule whose condition lasts: runs that take too long or have not begun, jobs that do not run, schedules that are
--- Faulted or paused, roll-outs that people should look at, target groups that are empty or have changed much, and agents that are silent or
--- missing.
+-- Finds what meets a rule whose condition lasts: runs that take too long, have not begun or are set aside, jobs that do not run, schedules
+-- that are Faulted or paused, roll-outs that people should look at, target groups that are empty or have changed much, and agents that are
+-- silent or missing.
 --
 -- Parameters:
 --   @rule_id  The rule. Nothing is found if it is disabled or deleted.
@@ -181,6 +181,12 @@ BEGIN
             AND e.lifecycle = N'Created'
             AND e.mode IS NULL
             AND e.create_time <= @before
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.set_asides AS z
+                WHERE z.kind = N'Run'
+                    AND e.execution_id BETWEEN z.first_id AND z.last_id
+            )
         ORDER BY e.execution_id;
         SET @is_cut = CASE WHEN @@ROWCOUNT = 10000 THEN 1 ELSE 0 END;
         INSERT INTO @events (event_key, job_id, job_execution_id, at, title, message)
@@ -201,6 +207,45 @@ BEGIN
                 COUNT(*) OVER (PARTITION BY e.job_id) AS of_job,
                 ROW_NUMBER() OVER (PARTITION BY e.job_id ORDER BY e.execution_id) AS place
             FROM @waiting AS e
+        ) AS w
+        WHERE w.place = 1;
+        -- What is set aside, whether it has begun or not: of each job the first. Plan: PK_set_asides, usually empty, with a key for each.
+        INSERT INTO @events (subject_key, event_key, job_id, schedule_id, job_execution_id, at, title, message)
+        SELECT
+            CONCAT(N'set aside:', w.job_id), CONCAT(w.kind, N':', w.first_id, N',', CONVERT(NVARCHAR(33), w.created_at, 126)), w.job_id,
+            w.schedule_id, w.job_execution_id, w.created_at,
+            CASE w.kind
+                WHEN N'Run' THEN N'A run of the job * is set aside'
+                WHEN N'Schedule' THEN N'A schedule of the job * is set aside'
+                ELSE N'A trigger of the job * is set aside'
+            END,
+            CONCAT(
+                CASE
+                    WHEN w.of_job > 1
+                        THEN CONCAT(w.of_job, N' runs, schedules and triggers of the job are set aside. The first one:', NCHAR(10))
+                END,
+                w.message, NCHAR(10), N'The view jobs.set_asides lists all.'
+            )
+        FROM (
+            SELECT
+                z.kind,
+                z.first_id,
+                z.created_at,
+                x.job_id,
+                s.schedule_id,
+                e.job_execution_id,
+                m.message,
+                COUNT(*) OVER (PARTITION BY x.job_id) AS of_job,
+                ROW_NUMBER() OVER (PARTITION BY x.job_id ORDER BY z.created_at, z.kind, z.first_id) AS place
+            FROM jobs_internal.set_asides AS z
+            INNER JOIN jobs_internal.set_aside_messages AS m ON m.kind = z.kind AND m.first_id = z.first_id
+            LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = CASE WHEN z.kind = N'Run' THEN z.first_id END
+            LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = CASE WHEN z.kind = N'Schedule' THEN z.first_id END
+            LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = CASE WHEN z.kind = N'Trigger' THEN z.first_id END
+            CROSS APPLY (SELECT COALESCE(e.job_id, s.job_id, t.job_id) AS job_id) AS x
+            WHERE z.is_part = 0
+                AND z.created_at <= @before
+                AND x.job_id IS NOT NULL
         ) AS w
         WHERE w.place = 1;
     END;

@@ -5,8 +5,8 @@
 --   alert_id         Increases over time.
 --   rule_id          The rule. No foreign key: the history outlives rules.
 --   rule_name, condition, severity  Of the rule when the alert was raised.
---   subject_key      What the alert is about: job:ID, schedule:ID, agent:ID, group:ID, rollout:RUN, with a wave and a time where it has
---                    them, or control. Unique among the unresolved alerts of a rule.
+--   subject_key      What the alert is about: job:ID, set aside:JOB, schedule:ID, agent:ID, group:ID, rollout:RUN, with a wave and a time
+--                    where it has them, or control. Unique among the unresolved alerts of a rule.
 --   subject_kind     Job, Schedule, Agent, TargetGroup or ControlDatabase.
 --   subject          Name to show: of the job, of job and schedule, or of the agent's host.
 --   job_id           The job, if any. No foreign key.

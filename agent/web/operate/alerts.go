@@ -118,7 +118,7 @@ func (d *alertsData) Watches(r alerting.Rule) string {
 	case model.AlertRunTooLong:
 		return fmt.Sprintf("A run of %s takes longer than %g times the median.", of, r.Factor)
 	case model.AlertRunNotStarted:
-		return fmt.Sprintf("A run of %s that is due has not begun after %s.", of, age)
+		return fmt.Sprintf("A run of %s that is due has not begun after %s, or is set aside for as long.", of, age)
 	case model.AlertNoRun:
 		return fmt.Sprintf("There was no run of %s for %s.", of, age)
 	case model.AlertScheduleFaulted:

@@ -329,8 +329,8 @@ func (s *step) find(id int64) int {
 // compare compares marks with the last ones, and returns the IDs of targets that may have changed.
 // A target whose mark is the same has not changed: a mark names the attempt that is held, or the
 // time of the next one. A target without a mark is final, or on the way from one mark to the next.
-// Only two marks may stay the same: a callback's while a report begins another attempt, and a hold's
-// while another pause or window takes over. So those targets are read in turn.
+// Only two marks may stay the same: a callback's while a report begins another attempt, and a
+// hold's while another pause or window takes over. So those targets are read in turn.
 func (w *watch) compare(marks []executions.TargetMark) (changed []int64) {
 	for _, s := range w.steps {
 		clear(s.marks)

@@ -38,7 +38,7 @@ func TestPausesOfTargets(t *testing.T) {
 		{exit.CodeUsage, "invalid --for -1h: want at least 1s", []string{"pause", "s", "d", "--for", "-1h"}},
 		{exit.CodeUsage, "invalid --for 0: want at least 1s", []string{"pause", "s", "d", "--for", "0"}},
 		{exit.CodeUsage, "want whole seconds", []string{"pause", "s", "d", "--for", "1500ms"}},
-		{exit.CodeUsage, "Invalid --for: want 1 to 31622400 (366 days).", []string{"pause", "s", "d", "--for", "367d"}},
+		{exit.CodeUsage, "Invalid --for: want 1 to 31622400 seconds (366 days).", []string{"pause", "s", "d", "--for", "367d"}},
 		{exit.CodeUsage, "--until", []string{"pause", "s", "d", "--until", "soon"}},
 		{exit.CodeUsage, "want a time in the future", []string{"pause", "s", "d", "--until", "2020-01-01"}},
 		{exit.CodeUsage, "invalid SERVER", []string{"pause", "s;x", "d"}},

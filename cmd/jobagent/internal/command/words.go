@@ -194,6 +194,7 @@ var parameterNames = map[string][]string{
 	"comment":                {"--note"},
 	"condition":              {"CONDITION"},
 	"definition":             {"DEFINITION", "--definition"},
+	"end_time":               {"--until"},
 	"job_execution_id":       {"--execution-id", "EXECUTION_ID", "ROLLOUT_ID"},
 	"job_id":                 {"JOB_ID"},
 	"job_name":               {"JOB", "--job", "NAME"},

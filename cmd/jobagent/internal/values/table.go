@@ -55,7 +55,7 @@ var (
 		source: names(naming.OfExecutions), run: true,
 	}
 	rollout = Kind{
-		Words: "the ID of a roll-out", Hint: "jobagent rollout list shows the latest roll-outs", Max: 40, Form: isExecution,
+		Words: "the ID of a roll-out", Hint: "jobagent rollout list shows the latest roll-outs", Max: 40, Form: isRollout,
 		source: names(naming.OfRollouts), run: true,
 	}
 	wave = Kind{Words: "the name of a wave", Hint: "jobagent rollout show shows the waves", Max: maxName, source: waves}

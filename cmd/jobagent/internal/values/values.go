@@ -159,12 +159,22 @@ func isGUID(s string) error {
 
 // isExecution is the form of an execution ID: a GUID, or its first digits.
 func isExecution(s string) error {
+	return isRun(s, "run", "jobagent execution list shows the latest runs")
+}
+
+// isRollout is the form of the ID of a roll-out, which is that of its own run.
+func isRollout(s string) error {
+	return isRun(s, "roll-out", "jobagent rollout list shows the latest roll-outs")
+}
+
+// isRun is the form of the ID of a run, or of what else has such an ID.
+func isRun(s, what, hint string) error {
 	id, err := uuid.Parse(s)
 	switch {
 	case err == nil && id == uuid.Nil:
-		return fmt.Errorf("the zero GUID belongs to no run; jobagent execution list shows the latest runs")
+		return fmt.Errorf("the zero GUID belongs to no %s; %s", what, hint)
 	case err == nil || lookup.IsShort(s):
 		return nil
 	}
-	return fmt.Errorf("not a GUID, nor the first %d or more of its hexadecimal digits; jobagent execution list shows the latest runs", lookup.ShortestID)
+	return fmt.Errorf("not a GUID, nor the first %d or more of its hexadecimal digits; %s", lookup.ShortestID, hint)
 }

@@ -42,7 +42,8 @@ evaluates the rules and delivers, also while no agent works. A channel whose def
 is served by agents and by fronts whose configuration has secrets or secret_keys.
 
 Conditions: RunEnded, TargetsFailed, RunTooLong, RunNotStarted (the watchdog: a run was due, and
-nothing has begun), NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent; and of roll-outs
+nothing has begun, or passes of agents have set a run aside, whether it has begun or not), NoRun, ScheduleFaulted,
+SchedulePaused, AgentSilent, NoAgent; and of roll-outs
 RolloutStopped (a gate failed, or the deadline passed), RolloutApprovalWaits, RolloutBakeEnds and
 RolloutDeadlineNear (--seconds before). Their alerts say what happens next, and how to act.
 TargetsChanged is about target groups: a run found one empty, or without at least --percent-changed of

@@ -30,7 +30,7 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("rollout", "Look at roll-outs, approve their waves, and control them",
 		command.StandsFor("jobs.rollouts", newListCommand(a)),
-		a.Prints(output.RolloutDetail{}, newShowCommand(a)),
+		command.StandsFor("jobs.rollout_waves", a.Prints(output.RolloutDetail{}, newShowCommand(a))),
 		a.Prints(output.Executions{}, newWatchCommand(a)),
 		command.StandsFor("jobs.rollout_targets", newTargetsCommand(a)),
 		a.Prints(output.RolloutPreview{}, newPreviewCommand(a)),
@@ -270,6 +270,9 @@ type change struct {
 	call func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error
 	// done says what was done.
 	done func(args []string) string
+	// later means that an agent does it: the state of the roll-out is that from before, and says
+	// nothing about what comes next.
+	later bool
 }
 
 // newChange returns a command that changes a roll-out, and then says what happens next.
@@ -292,7 +295,7 @@ func newChange(a *connect.App, c change) *cobra.Command {
 			if err := c.call(cmd.Context(), store, id, args); err != nil {
 				return err
 			}
-			return printChanged(cmd.Context(), a, store, id, c.done(args))
+			return c.print(cmd.Context(), a, store, id, c.done(args))
 		})
 	}
 	if c.ask != "" {
@@ -301,8 +304,8 @@ func newChange(a *connect.App, c change) *cobra.Command {
 	return command.StandsFor(c.procedure, a.Prints(output.ChangedRollout{}, cmd))
 }
 
-// printChanged says what was done to a roll-out, and what happens next.
-func printChanged(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, done string) error {
+// print says what was done to a roll-out, and what happens next.
+func (c *change) print(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, done string) error {
 	r, err := rollouts.On(store).Get(ctx, id)
 	if errors.Is(err, rollouts.ErrNotFound) { // it has ended and was deleted
 		return a.Done(output.ChangedRollout{ID: id}, "%s", done)
@@ -311,11 +314,16 @@ func printChanged(ctx context.Context, a *connect.App, store *controldb.Store, i
 		return err
 	}
 	v := output.NewRollout(r)
+	changed := output.ChangedRollout{ID: id, State: v.State, NextEvent: v.NextEvent, NextEventAt: v.NextEventAt}
+	if c.later {
+		changed.NextEvent, changed.NextEventAt = "", nil
+		return a.Done(changed, "%s; to see its end: jobagent rollout watch %s", done, id)
+	}
 	next := ""
 	if text := runs.NextEvent(v); text != "" {
 		next = "\nnext: " + text
 	}
-	return a.Done(output.ChangedRollout{ID: id, State: v.State, NextEvent: v.NextEvent, NextEventAt: v.NextEventAt}, "%s; it is %s%s", done, v.State, next)
+	return a.Done(changed, "%s; it is %s%s", done, v.State, next)
 }
 
 // said returns a function for change.done.
@@ -402,7 +410,8 @@ their end or are canceled. What has succeeded stays; jobagent rollout undo runs 
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
 			return rollouts.On(store).Abort(ctx, id, reason)
 		},
-		done: said("asked the roll-out %s to end"),
+		done:  said("asked the roll-out %s to end: nothing more starts"),
+		later: true,
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says why")
 	return cmd
@@ -423,8 +432,27 @@ gates are evaluated again.`,
 	})
 }
 
+// skipWave skips a wave; without a name, the control database chooses it. It returns what to call
+// the wave.
+func skipWave(ctx context.Context, store rollouts.Store, id uuid.UUID, name string) (called string, err error) {
+	before, err := store.Waves(ctx, id)
+	if err == nil {
+		err = store.SkipWave(ctx, id, name)
+	}
+	if err != nil {
+		return "", err
+	}
+	after, err := store.Waves(ctx, id)
+	for i, w := range after {
+		if i < len(before) && w.State == rollouts.WaveSkipped && before[i].State != w.State {
+			return fmt.Sprintf("the wave '%s'", w.Name), nil
+		}
+	}
+	return "a wave", err
+}
+
 func newSkipCommand(a *connect.App) *cobra.Command {
-	var wave string
+	var wave, skipped string
 	cmd := newChange(a, change{
 		command: cobra.Command{
 			Use: "skip ROLLOUT_ID", Short: "Skip a wave: go on behind it",
@@ -433,10 +461,11 @@ passed; else it is the next one, whose targets do not run.`,
 		},
 		procedure: "jobs.sp_skip_rollout_wave",
 		ask:       "This skips a wave of the roll-out %s",
-		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
-			return rollouts.On(store).SkipWave(ctx, id, wave)
+		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) (err error) {
+			skipped, err = skipWave(ctx, rollouts.On(store), id, wave)
+			return err
 		},
-		done: said("skipped a wave of the roll-out %s"),
+		done: func(args []string) string { return fmt.Sprintf("skipped %s of the roll-out %s", skipped, args[0]) },
 	})
 	cmd.Flags().StringVar(&wave, "wave", "", "`name` of the wave")
 	return cmd
@@ -467,7 +496,10 @@ func newMoveCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return rollouts.On(store).MoveTarget(ctx, id, target, wave)
+			if err = rollouts.On(store).MoveTarget(ctx, id, target, wave); err != nil {
+				err = fmt.Errorf("%s: %w", args[1], err) // the control database knows its ID only
+			}
+			return err
 		},
 		done: func(args []string) string { return fmt.Sprintf("moved %s in the roll-out %s", args[1], args[0]) },
 	})
