@@ -243,7 +243,7 @@ BEGIN
         SET v.room = CASE
                 WHEN r.paused_at IS NOT NULL OR r.state <> N'Running' OR w.run_id <> v.execution_id OR f.failed > w.max_failed THEN 0
                 WHEN w.window_name IS NOT NULL AND (r.window_open_until IS NULL OR r.window_open_until <= @now) THEN 0
-                WHEN w.window_name IS NOT NULL AND r.window_open_until > DATEADD(MINUTE, 2, @now) THEN 0 -- before the clock was set back
+                WHEN w.window_name IS NOT NULL AND r.window_open_until > DATEADD(MINUTE, 3, @now) THEN 0 -- as in hold_targets
                 WHEN r.is_strict = 1 AND w.max_failed + 1 - f.failed < COALESCE(w.max_parallelism, 1000000)
                     THEN w.max_failed + 1 - f.failed - v.running
                 ELSE COALESCE(w.max_parallelism, 1000000) - v.running

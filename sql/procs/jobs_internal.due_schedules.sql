@@ -273,7 +273,8 @@ BEGIN
     WHERE @calendars = 1
     ORDER BY c.name;
 
-    -- The next time is a minute away at most. One that is further away is of before the clock was set back.
+    -- The next time is a minute away at most, or was set since the call began. One that is further away is of before the clock was set
+    -- back.
     -- Plan: the starts and the ends of IX_rollouts_window_check_at and of IX_window_answers_check_at; a key of rollout_waves and of
     -- calendars each.
     WITH waves AS (
@@ -285,7 +286,7 @@ BEGIN
         FROM jobs_internal.rollouts AS r
         INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = r.wave
         WHERE r.window_check_at IS NOT NULL
-            AND (r.window_check_at <= @now OR r.window_check_at > DATEADD(MINUTE, 1, @now))
+            AND (r.window_check_at <= @now OR r.window_check_at > DATEADD(MINUTE, 2, @now))
             AND w.window_name IS NOT NULL
         ORDER BY r.window_check_at, r.execution_id
     ),
@@ -298,7 +299,7 @@ BEGIN
             a.time_zone
         FROM jobs_internal.window_answers AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
         WHERE a.check_at IS NOT NULL
-            AND (a.check_at <= @now OR a.check_at > DATEADD(MINUTE, 1, @now))
+            AND (a.check_at <= @now OR a.check_at > DATEADD(MINUTE, 2, @now))
         ORDER BY a.check_at, a.answer_id
     )
     SELECT

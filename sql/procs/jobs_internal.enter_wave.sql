@@ -85,9 +85,9 @@ BEGIN
         SET @before_due = 0;
     IF @paused_at IS NOT NULL OR (@approval <> N'none' AND @approved_at IS NULL)
         SET @check_at = @deadline_at;
-    -- The answer that the window is open makes the roll-out due. One that holds for more than two minutes is one before the clock was set
-    -- back.
-    ELSE IF @window_name IS NOT NULL AND (@open_until IS NULL OR @open_until <= @now OR @open_until > DATEADD(MINUTE, 2, @now))
+    -- The answer that the window is open makes the roll-out due. One that holds for longer than any other is one before the clock was set
+    -- back, as in hold_targets.
+    ELSE IF @window_name IS NOT NULL AND (@open_until IS NULL OR @open_until <= @now OR @open_until > DATEADD(MINUTE, 3, @now))
         SET @check_at = @deadline_at;
     ELSE IF @before_due = 1
     BEGIN

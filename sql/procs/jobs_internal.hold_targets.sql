@@ -22,7 +22,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @latest DATETIME2(7) = DATEADD(MINUTE, 2, @now); -- an answer that holds for longer is one before the clock was set back
+    -- An answer holds for two minutes at most, and may have been given since the pass began. One that holds for longer is one before the
+    -- clock was set back.
+    DECLARE @latest DATETIME2(7) = DATEADD(MINUTE, 3, @now);
     DECLARE @has_windows BIT = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.target_windows AS w) THEN 1 ELSE 0 END;
     DECLARE @revision BIGINT;
     DECLARE @unknown NVARCHAR(MAX);

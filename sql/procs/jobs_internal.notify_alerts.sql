@@ -22,14 +22,14 @@ BEGIN
         total    INT NOT NULL
     );
 
-    -- A notification in the future is one before the clock was set back: what was to come after it is due. Plan: IX_alerts_notify_at, and
-    -- the row of each alert that waits for its next notification.
+    -- A notification in the future is one before the clock was set back: what was to come after it is due. (By some seconds it may be one
+    -- of an evaluation that has begun later.) Plan: IX_alerts_notify_at, and the row of each alert that waits for its next notification.
     INSERT INTO @due (alert_id)
     SELECT TOP (1000) a.alert_id
     FROM jobs_internal.alerts AS a
     INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
     WHERE a.notify_at IS NOT NULL
-        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > @now)
+        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > DATEADD(MINUTE, 5, @now))
         AND r.enabled = 1
         AND (r.muted_until IS NULL OR r.muted_until <= @now)
     ORDER BY a.notify_at, a.alert_id;
@@ -41,7 +41,7 @@ BEGIN
     FROM @due AS d
     INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = d.alert_id
     WHERE a.state = N'Open'
-        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > @now);
+        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > DATEADD(MINUTE, 5, @now));
     INSERT INTO @sent (alert_id, rule_id, place, total)
     SELECT
         a.alert_id,

@@ -21,7 +21,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @latest DATETIME2(7) = DATEADD(MINUTE, 2, @now); -- an answer that holds for longer is one before the clock was set back
+    -- An answer holds for two minutes at most, and may have been given since the pass began. One that holds for longer is one before the
+    -- clock was set back.
+    DECLARE @latest DATETIME2(7) = DATEADD(MINUTE, 3, @now);
     DECLARE @ended TABLE (held_by BIGINT NOT NULL PRIMARY KEY);
     DECLARE @revision BIGINT;
     DECLARE @answers TABLE (
