@@ -346,6 +346,20 @@ BEGIN
     INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
     SET @locked_runs = @@ROWCOUNT;
     SET @more = CASE WHEN @locked_runs >= @slice THEN 1 ELSE @more END;
+    -- Before its first step has a row, so that the lists of its steps are those of a roll-out. That of an undo is there. Plan: per run one
+    -- key of UQ_step_executions_step_id.
+    IF @locked_runs > 0
+        INSERT INTO jobs_internal.rollouts (
+            execution_id, job_id, state, next_check_at, seed, on_gate_failure, cancels_running, is_strict
+        )
+        SELECT r.execution_id, r.job_id, N'Planning', @now, 0, N'pause', 0, 0
+        FROM @locked AS l
+        INNER JOIN jobs_internal.rollout_runs AS r ON r.execution_id = l.execution_id
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
+        WHERE e.is_active = 1
+            AND e.stop_requested_at IS NULL
+            AND COALESCE(e.rollout_start, N'') <> N'Undo'
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id);
     -- Runs with dependencies start the steps whose conditions hold, and skip the steps whose conditions cannot hold any more.
     IF @locked_runs > 0
         SELECT @dependent = STRING_AGG(CAST(e.execution_id AS NVARCHAR(MAX)), N',')
@@ -412,19 +426,6 @@ BEGIN
         CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.execution_id = c.execution_id) THEN 1 ELSE 0 END
     FROM counted AS c
     WHERE c.active = 0;
-
-    -- Before its first step has a list, so that the list is that of a roll-out. That of an undo is there.
-    IF EXISTS (SELECT 1 FROM @movable AS m WHERE m.rollout = 1 AND m.steps = 0 AND m.stopping = 0)
-        INSERT INTO jobs_internal.rollouts (
-            execution_id, job_id, state, next_check_at, seed, on_gate_failure, cancels_running, is_strict
-        )
-        SELECT m.execution_id, m.job_id, N'Planning', @now, 0, N'pause', 0, 0
-        FROM @movable AS m
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
-        WHERE m.rollout = 1
-            AND m.steps = 0
-            AND m.stopping = 0
-            AND COALESCE(e.rollout_start, N'') <> N'Undo';
 
     IF EXISTS (SELECT 1 FROM @movable AS m)
     BEGIN
@@ -494,7 +495,7 @@ BEGIN
                     WHEN m.canceled > 0 THEN N'Canceled'
                     WHEN m.failed > 0 THEN N'Failed'
                     WHEN m.timed_out > 0 THEN N'TimedOut'
-                    WHEN m.stopping = 1 AND m.has_next = 1 THEN N'Canceled'
+                    WHEN m.stopping = 1 AND (m.has_next = 1 OR (m.rollout = 1 AND o.state IS NULL)) THEN N'Canceled'
                     WHEN o.state = N'Aborted' THEN N'Canceled'
                     WHEN o.state = N'Failed' THEN N'Failed'
                     WHEN o.left_out = 0 THEN N'Succeeded'
@@ -526,12 +527,16 @@ BEGIN
                     OR m.stopping = 1
                     OR (m.has_dependencies = 0 AND m.canceled + m.failed + m.timed_out > 0)
                 )
-                -- A roll-out has ended, or its targets were not resolved.
+                -- A roll-out has ended, or its targets were not resolved, or it was stopped before it began. (In earlier releases, that
+                -- of a version with dependencies never began.)
                 AND (
                     m.rollout = 0
                     OR o.state IS NOT NULL
                     OR m.canceled + m.failed + m.timed_out > 0
-                    OR (m.stopping = 1 AND m.steps = 0)
+                    OR (
+                        m.stopping = 1
+                        AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS p WHERE p.execution_id = m.execution_id)
+                    )
                 )
         ) AS r
         INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;

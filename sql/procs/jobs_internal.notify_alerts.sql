@@ -23,14 +23,14 @@ BEGIN
         total    INT NOT NULL
     );
 
-    -- A notification in the future is one before the clock was set back: what was to come after it is due. Plan: IX_alerts_notify_at, and
-    -- the row of each alert that waits for its next notification.
+    -- A notification in the future is one before the clock was set back: what was to come after it is due. (By some seconds it may be one
+    -- of an evaluation that has begun later.) Plan: IX_alerts_notify_at, and the row of each alert that waits for its next notification.
     INSERT INTO @due (alert_id)
     SELECT TOP (1000) a.alert_id
     FROM jobs_internal.alerts AS a
     INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
     WHERE a.notify_at IS NOT NULL
-        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > @now)
+        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > DATEADD(MINUTE, 5, @now))
         AND r.enabled = 1
         AND (r.muted_until IS NULL OR r.muted_until <= @now)
     ORDER BY a.notify_at, a.alert_id;
@@ -42,7 +42,7 @@ BEGIN
     FROM @due AS d
     INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = d.alert_id
     WHERE a.state = N'Open'
-        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > @now);
+        AND (a.notify_at <= @now OR COALESCE(a.notified_at, a.raised_at) > DATEADD(MINUTE, 5, @now));
     -- Repetitions by an interval that the rule does not have any more: nothing has happened since the notification before, and the next one
     -- is due later or never. Plan: per alert the range of its deliveries.
     INSERT INTO @repeated (alert_id, notify_at)
@@ -51,7 +51,10 @@ BEGIN
     INNER JOIN jobs_internal.alerts AS a ON a.alert_id = l.alert_id
     INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = a.rule_id
     WHERE a.notified_at IS NOT NULL
-        AND (r.repeat_seconds IS NULL OR (a.notified_at <= @now AND DATEADD(SECOND, r.repeat_seconds, a.notified_at) > @now))
+        AND (
+            r.repeat_seconds IS NULL
+            OR (a.notified_at <= DATEADD(MINUTE, 5, @now) AND DATEADD(SECOND, r.repeat_seconds, a.notified_at) > @now)
+        )
         AND EXISTS (
             SELECT 1
             FROM jobs_internal.alert_deliveries AS d

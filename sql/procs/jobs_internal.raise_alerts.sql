@@ -267,7 +267,7 @@ BEGIN
         FROM jobs_internal.alerts AS a
         WHERE a.rule_id = c.rule_id
             AND a.subject_key = c.subject_key
-            AND a.notified_at <= @now -- not one of before the clock was set back
+            AND a.notified_at <= DATEADD(MINUTE, 5, @now) -- not one of before the clock was set back, as in notify_alerts
         ORDER BY a.notified_at DESC
     ) AS p
     WHERE c.place = 1;

@@ -106,7 +106,7 @@ BEGIN
                 FROM jobs_internal.step_executions AS s
                 WHERE s.execution_id = e.execution_id
                     AND s.step_id = d.step_id
-                    AND s.resolved_at IS NOT NULL
+                    AND (s.resolved_at IS NOT NULL OR (s.skipped_by_condition = 1 AND s.result IS NULL)) -- no failure came before it
             )
             AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped')
     )

@@ -164,8 +164,9 @@ BEGIN
         SET @only_new = CASE
             WHEN @is_chosen = 1 THEN 1
             WHEN NOT EXISTS (SELECT 1 FROM jobs_internal.target_groups AS g WHERE g.target_group_id = @target_group_id) THEN 1
-            -- A list in the future is one before the clock was set back.
-            WHEN @after = '00000000-0000-0000-0000-000000000000' AND @list_at >= @resolved_at AND @list_at <= @now THEN 1
+            -- A list in the future is one before the clock was set back, unless it was read since the call began.
+            WHEN @after = '00000000-0000-0000-0000-000000000000'
+                AND @list_at BETWEEN @resolved_at AND DATEADD(MINUTE, 5, @now) THEN 1
             WHEN @after <> '00000000-0000-0000-0000-000000000000' AND @list_at <> @resolved_at THEN 1
             ELSE @only_new
         END;

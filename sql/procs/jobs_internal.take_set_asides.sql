@@ -37,7 +37,7 @@ BEGIN
     FROM jobs_internal.set_asides AS z WITH (UPDLOCK, READPAST, ROWLOCK)
     LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = CASE WHEN z.kind = N'Run' THEN z.first_id END
     WHERE z.is_part = 0
-        AND (z.retry_at <= @now OR z.tried_at > @now OR (e.is_active = 1 AND e.stop_requested_at > z.tried_at))
+        AND (z.retry_at <= @now OR z.tried_at > DATEADD(MINUTE, 1, @now) OR (e.is_active = 1 AND e.stop_requested_at > z.tried_at))
     ORDER BY z.retry_at;
     UPDATE z
     SET z.tries = z.tries + 1,

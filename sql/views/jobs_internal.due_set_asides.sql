@@ -13,6 +13,6 @@ LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = CASE WHEN z.kind
 WHERE z.is_part = 0
     AND (
         z.retry_at <= SYSUTCDATETIME()
-        OR z.tried_at > SYSUTCDATETIME()
+        OR z.tried_at > DATEADD(MINUTE, 1, SYSUTCDATETIME())
         OR (e.is_active = 1 AND e.stop_requested_at > z.tried_at)
     );

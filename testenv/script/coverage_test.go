@@ -22,6 +22,7 @@ var unreachable = map[string]string{
 	"jobs.sp_set_credential 50403":          "it checks no server name",
 	"jobs.sp_set_limit 50403":               "it checks no server name: a server may be the host that an action calls",
 	"jobs.sp_set_credential 50074":          "it has checked the name, and store_secret accepts any name of a credential",
+	"jobs_rest.report_run 50135":            "it has found the callback, which would have to be deleted before it is locked",
 	"jobs_internal.get_credential 50150":    "a credential is stored and deleted with its secret in one transaction",
 	"jobs.sp_extend_rollout_bake 50097":     "it gives change_rollout no text",
 	"jobs.sp_extend_rollout_deadline 50097": "it gives change_rollout no text",
