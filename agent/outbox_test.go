@@ -239,6 +239,7 @@ func TestOutboxDeliversBesideAReportThatIsNotAnswered(t *testing.T) {
 		require.Equal(t, 1, o.count())
 		require.Equal(t, controldb.TaskID(1), o.waiting[0].task)
 		require.Less(t, calls, 7, "the deliveries grow again")
+		require.True(t, asked(o.queue.wake), "parents of the delivered tasks may have ended")
 		stop()
 		require.NoError(t, <-ended)
 	})
@@ -270,4 +271,31 @@ func TestOutboxGivesUpAfterALease(t *testing.T) {
 		require.Equal(t, 40*time.Second, time.Since(started))
 		require.Equal(t, 1, o.count())
 	})
+}
+
+// A report without its details leads to the same decisions: what follows the attempt, and when.
+func TestReportWithoutDetailsDecidesTheSame(t *testing.T) {
+	t.Parallel()
+	decides := controldb.Outcome{
+		Task: 7, Attempt: 2, Claim: uuid.New(), Outcome: targets.Failed, Error: targets.ErrorDetail{Class: targets.ClassTransient}, Unreached: true,
+		NoRetry: true, RetryAfter: time.Minute, Unsent: true, Unknown: true, Elapsed: time.Second,
+	}
+	whole := decides
+	whole.Message, whole.Endpoint, whole.RowsAffected, whole.SPID = "said", "host", 3, 4
+	whole.Messages = []targets.Message{{Text: "said"}}
+	whole.Error.Number, whole.Error.Text = 50000, "said"
+	plain := report{task: 7, outcome: whole}.withoutDetails(547)
+	require.Contains(t, plain.outcome.Message, "(error 547)")
+	decides.Message = plain.outcome.Message
+	require.Equal(t, report{task: 7, outcome: decides}, plain)
+
+	resolved := controldb.Resolution{
+		Attempt: 2, Claim: uuid.New(), Elapsed: time.Second, Unreached: true,
+		Targets: []targets.Target{targets.NewTarget("s", "d", "")}, LimitServers: []string{"s"}, Error: targets.ErrorDetail{Text: "said"},
+	}
+	plain = report{task: 7, resolution: &resolved}.withoutDetails(547)
+	require.Contains(t, plain.resolution.Failure, "(error 547)")
+	require.Equal(t, &controldb.Resolution{
+		Attempt: 2, Claim: resolved.Claim, Elapsed: time.Second, Unreached: true, Failure: plain.resolution.Failure,
+	}, plain.resolution)
 }
