@@ -49,6 +49,27 @@ func TestLeaseLimitsItsCalls(t *testing.T) {
 	})
 }
 
+// An answer that comes after the trust has ended does not bring the trust back: everything that ran
+// under the term was canceled.
+func TestLeaseDoesNotExtendATrustThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		l := &lease{term: controldb.Term{TTL: time.Minute}, trust: newTrust(began, time.Minute)}
+		canceled := 0
+		timer := time.AfterFunc(50*time.Second, func() { canceled++ })
+		<-time.After(40 * time.Second)
+		require.True(t, l.extend(timer, began.Add(30*time.Second)))
+		require.Equal(t, began.Add(80*time.Second), l.trust.end())
+		<-time.After(39 * time.Second)
+		require.Zero(t, canceled)
+		<-time.After(2 * time.Second)
+		require.Equal(t, 1, canceled)
+		require.False(t, l.extend(timer, began.Add(70*time.Second)))
+		require.Equal(t, began.Add(80*time.Second), l.trust.end())
+	})
+}
+
 // leased is a lease of a minute on the embedded server, behind a network that may fail.
 type leased struct {
 	*lease
@@ -242,8 +263,8 @@ func TestLeaseRepeatsAFailedRenewal(t *testing.T) {
 		l.failing.Store(true)
 		<-time.After(25 * time.Second)
 		before := l.network.Calls()
-		<-time.After(25 * time.Second)
-		require.Greater(t, l.network.Calls()-before, 4)
+		<-time.After(50 * time.Second) // two calls each 10 s at least; each 20 s at the usual interval
+		require.Greater(t, l.network.Calls()-before, 7)
 		l.failing.Store(false)
 		<-time.After(15 * time.Second)
 		require.Greater(t, time.Until(l.trust.end()), 25*time.Second)

@@ -206,9 +206,13 @@ func TestOutboxDeliversBesideAReportThatIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		in := testenv.Embedded(t, testenv.Options{}).Install(t, 1)
+		calls := 0
 		network := fault.NewNetwork(in.Dialer(), func(c fault.Call) fault.Kind {
-			if c.Name == "jobs_internal.complete_resolution" {
+			switch c.Name {
+			case "jobs_internal.complete_resolution":
 				return fault.Stall
+			case "jobs_internal.complete_tasks":
+				calls++
 			}
 			return fault.None
 		})
@@ -234,7 +238,64 @@ func TestOutboxDeliversBesideAReportThatIsNotAnswered(t *testing.T) {
 		<-time.After(5 * time.Minute)
 		require.Equal(t, 1, o.count())
 		require.Equal(t, controldb.TaskID(1), o.waiting[0].task)
+		require.Less(t, calls, 7, "the deliveries grow again")
+		require.True(t, asked(o.queue.wake), "parents of the delivered tasks may have ended")
 		stop()
 		require.NoError(t, <-ended)
 	})
+}
+
+// A stopping agent tries for the length of a lease to deliver its last outcomes, and then gives up:
+// its term has expired by then.
+func TestOutboxGivesUpAfterALease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := testenv.Embedded(t, testenv.Options{}).Install(t, 1)
+		network := fault.NewNetwork(in.Dialer(), nil)
+		connector, err := mssql.NewConnector(in.DSN(in.Control), network)
+		require.NoError(t, err)
+		store, err := controldb.New(controldb.Config{Connector: connector, ServerName: in.ServerName})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = store.Close() }) // broken connections cause errors
+		term, err := store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", MaxConcurrentTargets: 1}, time.Minute)
+		require.NoError(t, err)
+		network.Cut()
+		cfg, err := Config{MaxConcurrentTargets: 1, Lease: 40 * time.Second}.withDefaults()
+		require.NoError(t, err)
+		o := newOutbox(store, term.ID, t.Context(), newQueue(cfg, nil), newRegistry(t.Context()), &crowd{}, cfg, zap.NewNop())
+		o.add(report{task: 1, outcome: controldb.Outcome{Task: 1, Attempt: 1, Outcome: targets.Succeeded}})
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		started := time.Now()
+		require.NoError(t, o.run(ctx))
+		require.Equal(t, 40*time.Second, time.Since(started))
+		require.Equal(t, 1, o.count())
+	})
+}
+
+// A report without its details leads to the same decisions: what follows the attempt, and when.
+func TestReportWithoutDetailsDecidesTheSame(t *testing.T) {
+	t.Parallel()
+	decides := controldb.Outcome{
+		Task: 7, Attempt: 2, Claim: uuid.New(), Outcome: targets.Failed, Error: targets.ErrorDetail{Class: targets.ClassTransient}, Unreached: true,
+		NoRetry: true, RetryAfter: time.Minute, Unsent: true, Unknown: true, Elapsed: time.Second,
+	}
+	whole := decides
+	whole.Message, whole.Endpoint, whole.RowsAffected, whole.SPID = "said", "host", 3, 4
+	whole.Messages = []targets.Message{{Text: "said"}}
+	whole.Error.Number, whole.Error.Text = 50000, "said"
+	plain := report{task: 7, outcome: whole}.withoutDetails(547)
+	require.Contains(t, plain.outcome.Message, "(error 547)")
+	decides.Message = plain.outcome.Message
+	require.Equal(t, report{task: 7, outcome: decides}, plain)
+
+	resolved := controldb.Resolution{
+		Attempt: 2, Claim: uuid.New(), Elapsed: time.Second, Unreached: true,
+		Targets: []targets.Target{targets.NewTarget("s", "d", "")}, LimitServers: []string{"s"}, Error: targets.ErrorDetail{Text: "said"},
+	}
+	plain = report{task: 7, resolution: &resolved}.withoutDetails(547)
+	require.Contains(t, plain.resolution.Failure, "(error 547)")
+	require.Equal(t, &controldb.Resolution{
+		Attempt: 2, Claim: resolved.Claim, Elapsed: time.Second, Unreached: true, Failure: plain.resolution.Failure,
+	}, plain.resolution)
 }

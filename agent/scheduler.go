@@ -48,8 +48,10 @@ type scheduler struct {
 	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
 	// schedules of these kinds again.
 	unknownKinds []string
-	// refused are the schedules of which a validation or a firing was refused.
-	refused map[controldb.ScheduleID]bool
+	// refused are the schedules of which a validation or a firing was refused. refusedWindows are
+	// the windows of which an answer was refused, by roll-out and answer.
+	refused        map[controldb.ScheduleID]bool
+	refusedWindows map[[2]int64]bool
 	// statusAt is the time of the next check for schedules that are due and do not fire; unfired is
 	// true after they were logged.
 	statusAt time.Time
@@ -61,8 +63,8 @@ func newScheduler(
 ) *scheduler {
 	return &scheduler{
 		store: store, term: term, crowd: crowd, wakeController: wakeController, cfg: cfg,
-		refused: map[controldb.ScheduleID]bool{},
-		log:     log.With(zap.String(keyService, "scheduler")),
+		refused: map[controldb.ScheduleID]bool{}, refusedWindows: map[[2]int64]bool{},
+		log: log.With(zap.String(keyService, "scheduler")),
 	}
 }
 
@@ -144,11 +146,31 @@ func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedu
 	for _, w := range due.Windows {
 		states = append(states, windowState(w, due.Now))
 	}
-	opened, err := s.store.RecordWindows(ctx, s.term.ID, states)
-	if opened > 0 {
-		notify(s.wakeController)
+	if len(states) == 0 {
+		return nil
 	}
+	_, err := storeApart(ctx, states,
+		func(ctx context.Context, some []controldb.WindowState) ([]struct{}, error) {
+			opened, err := s.store.RecordWindows(ctx, s.term.ID, some)
+			if opened > 0 {
+				notify(s.wakeController)
+			}
+			return nil, err
+		},
+		func(w controldb.WindowState, err error) { s.refuseWindow(w.Window, err) })
 	return err
+}
+
+// refuseWindow logs that the control database refuses the answer about a window, once for each
+// window. The window counts as closed, and every round tries again.
+func (s *scheduler) refuseWindow(w controldb.Window, err error) {
+	key := [2]int64{w.ExecutionID, w.AnswerID}
+	if s.refusedWindows[key] {
+		return
+	}
+	s.refusedWindows[key] = true
+	s.log.Error("the control database refuses the answer about a window, which counts as closed; other windows go on",
+		zap.String(keyName, w.Calendar), zap.Error(err))
 }
 
 // windowState evaluates a window at an instant.

@@ -96,13 +96,19 @@ func (g *sendGate) take() []sendRequest {
 	return batch
 }
 
-// ask makes one call and answers the requests of the batch.
+// ask makes one call and answers the requests of the batch. If the control database refuses the
+// data of one of them, the others are asked for again in halves.
 func (g *sendGate) ask(ctx context.Context, batch []sendRequest) {
 	sends := make([]callbacks.Send, len(batch))
 	for i, r := range batch {
 		sends[i] = r.send
 	}
 	refusals, err := g.call(ctx, sends)
+	if half := len(batch) / 2; half > 0 && refusesData(err) {
+		g.ask(ctx, batch[:half])
+		g.ask(ctx, batch[half:])
+		return
+	}
 	refused := make(map[controldb.TaskID]error, len(refusals))
 	for _, r := range refusals {
 		refused[r.Task] = fmt.Errorf("the control database refused it: %s", r.Reason)

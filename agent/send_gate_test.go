@@ -3,10 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -108,4 +110,54 @@ func TestSendGateBoundsTheInstantByTheTrustBeforeTheCall(t *testing.T) {
 		cancel()
 		require.NoError(t, <-ended)
 	})
+}
+
+// A request whose data the control database refuses fails alone, and not those that happen to be in
+// its call. After another error, nothing is asked for again.
+func TestSendGateAnswersARefusedRequestAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err    error
+		failed int // requests of eight
+		calls  int
+	}{
+		"Refused": {mssqldb.Error{Number: 547, Class: 16}, 1, 7},
+		"Other":   {mssqldb.Error{Number: 40501, Class: 20}, 8, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				g := newSendGate(newTrust(time.Now(), time.Minute), func(_ context.Context, list []callbacks.Send) ([]controldb.Refusal, error) {
+					calls++
+					if slices.ContainsFunc(list, func(s callbacks.Send) bool { return s.Task == 5 }) {
+						return nil, tc.err
+					}
+					return nil, nil
+				})
+				answers := make(chan error, 8)
+				for id := range 8 {
+					go func() {
+						_, err := g.begin(t.Context(), callbacks.Send{Task: controldb.TaskID(id)})
+						answers <- err
+					}()
+				}
+				synctest.Wait()
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- g.run(ctx, func() {}) }()
+				failed := 0
+				for range 8 {
+					if err := <-answers; err != nil {
+						require.ErrorAs(t, err, new(mssqldb.Error))
+						failed++
+					}
+				}
+				require.Equal(t, tc.failed, failed)
+				require.Equal(t, tc.calls, calls)
+				stop()
+				require.NoError(t, <-ended)
+			})
+		})
+	}
 }

@@ -7,10 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/holds"
 	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/controldb/timetable"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -76,5 +79,28 @@ FROM jobs.job_execution_targets AS v ORDER BY v.target_database_name`)
 		until(62)
 		require.Equal(t, []string{"Failed 2", "Succeeded 1", "Skipped 0", "Succeeded 1", "Succeeded 1"}, states())
 		stop()
+	})
+}
+
+// An answer about a window that the control database refuses to store holds up no other window, and
+// no schedule.
+func TestWindowThatCannotBeStoredHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
+		day := time.Now().UTC().Format(time.DateOnly)
+		for i, calendar := range []string{"bad", "good"} {
+			require.NoError(t, timetable.On(f.Store).AddCalendar(t.Context(), calendar, `{"dates": ["`+day+`"]}`))
+			require.NoError(t, holds.On(f.Store).SetWindow(t.Context(), holds.Window{
+				Name: calendar, Server: f.Env.ServerName, Database: f.Targets[i], Target: targets.TargetID(f.Env.ServerName, f.Targets[i]), Calendar: calendar,
+			}))
+		}
+		mend := f.refuse(t, "window_answers", "i.calendar_name = N'bad' AND i.is_open = 1")
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		f.startAgent(t, slowPolling)
+		run := f.Start(t, "j")
+		rows := f.until(t, run, 2*time.Minute, func(rows []executions.Execution) bool { return lifecycles(rows, 1)[f.Targets[1]] == jobs.Succeeded })
+		require.Equal(t, jobs.Created, lifecycles(rows, 1)[f.Targets[0]])
+		mend()
+		require.Equal(t, jobs.Succeeded, f.ended(t, run, 2*time.Minute)[0].Lifecycle)
 	})
 }
