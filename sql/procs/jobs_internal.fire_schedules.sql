@@ -259,10 +259,8 @@ BEGIN
     INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE g.firing_no IN (SELECT a.firing_no FROM first_firings AS a)
-        AND s.enabled = 1
-        AND s.paused = 0
         AND s.next_due_at = g.due_at
-        AND s.next_fire_at <= @now -- no run begins before its instant, whatever the agent has read
+        AND s.next_fire_at <= @now -- no run begins before its instant, whatever the agent has read; NULL if it is disabled or paused
         AND (g.revision IS NULL OR s.revision = g.revision)
         AND j.deleted_at IS NULL;
 

@@ -52,7 +52,6 @@ BEGIN
         s.is_active = 0,
         s.end_time = @now,
         s.next_attempt_at = NULL,
-        s.waits_for_list = 0,
         s.last_message = CONCAT(
             N'Step ', s.step_id, N' was skipped: the run is a ', CASE k.mode WHEN N'Trial' THEN N'trial' ELSE N'preflight' END,
             N', and its command, of type ', k.command_type, N', is not a script. Nothing was sent.'

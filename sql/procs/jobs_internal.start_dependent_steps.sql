@@ -129,8 +129,7 @@ BEGIN
     SELECT r.execution_id, d.step_id, d.after_step_id
     FROM @runs AS r
     INNER JOIN jobs_internal.job_step_dependencies AS d ON d.job_id = r.job_id AND d.version = r.job_version
-    WHERE r.is_stopping = 0
-        AND EXISTS (SELECT 1 FROM @open AS o WHERE o.execution_id = r.execution_id AND o.step_id = d.step_id);
+    WHERE EXISTS (SELECT 1 FROM @open AS o WHERE o.execution_id = r.execution_id AND o.step_id = d.step_id);
 
     -- A skipped step may decide the steps that come after it.
     WHILE @skipped > 0
@@ -237,7 +236,7 @@ BEGIN
                     d.failed_names, N' did not succeed.'
                 )
                 WHEN d.starts = 1 THEN CONCAT(N'Step ', d.step_id, N' created.')
-                WHEN d.run_when = N'Failed' AND d.result IS NULL THEN CONCAT(
+                WHEN d.result IS NULL THEN CONCAT( -- and run_when is Failed
                     N'Step ', d.step_id, N' was skipped: it runs only when step ', REPLACE(d.names, N', ', N' or '),
                     N' fails, and ', CASE WHEN d.wanted = 1 THEN N'it did not.' ELSE N'none of them did.' END
                 )
