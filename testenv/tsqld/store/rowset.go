@@ -49,9 +49,9 @@ const (
 	RowsetArgs = 4
 )
 
-// rowsetName is the name of the table-valued function rowset(key, ...) of a connection; its rows come
-// from the [RowsFunc] of the key. The driver has no table-valued functions, but SQLite treats each
-// virtual table with hidden columns as one.
+// rowsetName is the name of the table-valued function rowset(key, ...) of a connection; its rows
+// come from the [RowsFunc] of the key. The driver has no table-valued functions, but SQLite treats
+// each virtual table with hidden columns as one.
 const rowsetName = "rowset"
 
 // createRowset creates rowset(...). It must be the connection's first table: SQLite prepares all

@@ -6,9 +6,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// LocalSchema is SQLite's schema of the temporary tables of a connection, a temporary file. SQLite's
-// own schema for them, temp, would be slower: each definition there makes SQLite prepare all
-// statements of the connection again, and one in another schema only the statements that use it.
+// LocalSchema is SQLite's schema of the temporary tables of a connection, a temporary file.
+// SQLite's own schema for them, temp, would be slower: each definition there makes SQLite prepare
+// all statements of the connection again, and one in another schema only the statements that use
+// it.
 const LocalSchema = "main"
 
 // LocalTable returns the qualified SQLite name of a temporary table.
