@@ -173,6 +173,31 @@ func TestTableLayout(t *testing.T) {
 	require.True(t, f.db().Taken("dbo", "df_qty"))
 }
 
+// Unique keys of a table variable are constraints of its SQLite table, if constraints can replace
+// all of them.
+func TestKeysOfTableVariables(t *testing.T) {
+	t.Parallel()
+	table := func(name string, nullable bool) *Table {
+		v := &Table{Temporary: true, Columns: []*Column{newColumn("a", types.IntType, false), newColumn("b", types.IntType, nullable)}}
+		v.Name, v.SQLName = name, "x"
+		v.Indexes = []*Index{
+			{Name: "pk", Unique: true, Columns: []IndexColumn{{ColumnID: 1, Desc: true}, {ColumnID: 2}}},
+			{Name: "ix", Columns: []IndexColumn{{ColumnID: 2}}},
+		}
+		Number(v)
+		return v
+	}
+	require.Equal(t, []string{
+		`CREATE TABLE main."x"(c1 INTEGER NOT NULL, c2 INTEGER NOT NULL, UNIQUE (c1 DESC, c2)) STRICT`,
+		`CREATE INDEX main."i_x_3" ON "x"(c2)`,
+	}, CreateSQL(store.LocalSchema, table("@x", false)))
+	for _, other := range []*Table{table("@x", true), table("#x", false)} {
+		sql := CreateSQL(store.LocalSchema, other)
+		require.NotContains(t, sql[0], "UNIQUE")
+		require.Contains(t, sql[1], "CREATE UNIQUE INDEX")
+	}
+}
+
 func TestRollbackDiscardsEdit(t *testing.T) {
 	f := newFixture(t, "")
 	defer f.stop()

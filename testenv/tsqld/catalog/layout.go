@@ -122,15 +122,50 @@ func isRowID(t *Table, ix *Index) bool {
 }
 
 // CreateSQL returns the SQLite statements that create a table outside the catalog as
-// schema.SQLName. schema is [store.LocalSchema], and [Number] must have been called. Foreign keys are left out,
-// as in SQL Server for temporary tables.
+// schema.SQLName. schema is [store.LocalSchema], and [Number] must have been called. Foreign keys
+// are left out, as in SQL Server for temporary tables.
 func CreateSQL(schema string, t *Table) []string {
-	bare := *t.withoutForeignKeys()
-	out := []string{createTable(schema+"."+store.Quote(t.SQLName), &bare, nil)}
+	unique, inline := inlineUnique(t)
+	out := []string{createTable(schema+"."+store.Quote(t.SQLName), t.withoutForeignKeys(), nil, unique...)}
 	for _, ix := range t.Indexes {
-		out = append(out, indexSQL(schema, t, ix)...)
+		if !ix.Unique || !inline {
+			out = append(out, indexSQL(schema, t, ix)...)
+		}
 	}
 	return out
+}
+
+// inlineUnique returns the UNIQUE constraints of SQLite that are the unique indexes of a table
+// variable. CREATE INDEX makes SQLite prepare all statements of the connection again, and the
+// constraints do not. ok is false if constraints cannot replace all of the indexes: then none is
+// replaced, so that SQLite checks them in their order. Indexes of other tables can be dropped, and
+// need names.
+func inlineUnique(t *Table) (constraints []string, ok bool) {
+	if !strings.HasPrefix(t.Name, "@") {
+		return nil, false
+	}
+	for _, ix := range t.Indexes {
+		if !ix.Unique {
+			continue
+		}
+		indexes := sqlIndexes(t, ix)
+		for _, x := range indexes {
+			if len(indexes) > 1 || x.where != "" || !slices.Equal(x.keys, storedNames(t, ix)) {
+				return nil, false
+			}
+			constraints = append(constraints, "UNIQUE ("+x.columns()+")")
+		}
+	}
+	return constraints, true
+}
+
+// storedNames returns the SQLite columns of an index's key.
+func storedNames(t *Table, ix *Index) []string {
+	var names []string
+	for _, k := range ix.Columns {
+		names = append(names, t.ColumnByID(k.ColumnID).SQLName)
+	}
+	return names
 }
 
 // withoutForeignKeys returns a shallow copy without foreign keys.
@@ -141,13 +176,11 @@ func (t *Table) withoutForeignKeys() *Table {
 	}
 }
 
-// createTable returns the CREATE TABLE statement. lookup returns referenced tables.
-func createTable(name string, t *Table, lookup func(int32) *Table) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE %s(", name)
-	b.WriteString(tableBody(t, lookup))
-	b.WriteString(") STRICT")
-	return b.String()
+// createTable returns the CREATE TABLE statement. lookup returns referenced tables; constraints are
+// added to those of the table.
+func createTable(name string, t *Table, lookup func(int32) *Table, constraints ...string) string {
+	parts := append([]string{tableBody(t, lookup)}, constraints...)
+	return fmt.Sprintf("CREATE TABLE %s(%s) STRICT", name, strings.Join(parts, ", "))
 }
 
 // tableBody returns the text between the parentheses of CREATE TABLE: columns, checks and foreign
@@ -278,6 +311,17 @@ func (x sqlIndex) name(schema string, t *Table, ix *Index) string {
 	return schema + "." + store.Quote(t.SQLIndex(ix)+x.suffix)
 }
 
+// columns returns the key of the index: columns and expressions with their directions.
+func (x sqlIndex) columns() string {
+	keys := slices.Clone(x.keys)
+	for i, desc := range x.desc {
+		if desc {
+			keys[i] += " DESC"
+		}
+	}
+	return strings.Join(keys, ", ")
+}
+
 // indexSQL returns the statements that create an index.
 func indexSQL(schema string, t *Table, ix *Index) []string {
 	var out []string
@@ -287,17 +331,7 @@ func indexSQL(schema string, t *Table, ix *Index) []string {
 		if ix.Unique {
 			b.WriteString("UNIQUE ")
 		}
-		fmt.Fprintf(&b, "INDEX %s ON %s(", x.name(schema, t, ix), store.Quote(t.SQLName))
-		for i, key := range x.keys {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(key)
-			if i < len(x.desc) && x.desc[i] {
-				b.WriteString(" DESC")
-			}
-		}
-		b.WriteString(")")
+		fmt.Fprintf(&b, "INDEX %s ON %s(%s)", x.name(schema, t, ix), store.Quote(t.SQLName), x.columns())
 		if x.where != "" {
 			b.WriteString(" WHERE " + x.where)
 		}
