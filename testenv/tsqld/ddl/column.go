@@ -257,7 +257,7 @@ func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = !b.r.s.Options.AnsiNullDefaultOff
 	}
 	if isPrimary(def) && c.Nullable {
-		return failure.Preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+		return constraintFailed(mserr.NullablePrimaryKey(b.label))
 	}
 	return nil
 }
