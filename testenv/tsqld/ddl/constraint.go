@@ -284,8 +284,8 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	return nil
 }
 
-// checkActions returns the error of a foreign key whose columns cannot have its actions: 1715, 1761,
-// 1762, 1764, 1765.
+// checkActions returns the error of a foreign key whose columns cannot have its actions: 1715,
+// 1761, 1762, 1764, 1765.
 func (b *builder) checkActions(fk *catalog.ForeignKey) error {
 	sets := func(a catalog.Action) bool { return fk.OnDelete == a || fk.OnUpdate == a }
 	for _, id := range fk.Columns {

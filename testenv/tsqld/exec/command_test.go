@@ -98,8 +98,9 @@ func (e *procDoneRecorder) Done(d answer.Done) error {
 	return nil
 }
 
-// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of nested statements (MS-TDS 2.2.7.7), unless
-// an error ends the batch. EXECUTE in a procedure ends with a DONEINPROC (SQL Server 2025, recorded).
+// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of nested statements (MS-TDS 2.2.7.7),
+// unless an error ends the batch. EXECUTE in a procedure ends with a DONEINPROC (SQL Server 2025,
+// recorded).
 func TestEndsOfExecute(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE PROCEDURE fails AS SET XACT_ABORT OFF; THROW 50001, 'no', 1")

@@ -88,9 +88,10 @@ func Expression(text string) syntax.Node {
 }
 
 // CheckBinding returns an error for names that are not allowed in a view or function WITH
-// SCHEMABINDING. kind is the word for it, name its name. SQL Server requires two-part names, so that
-// the meaning of a name does not depend on a default schema, and modules that are schema-bound
-// themselves (documentation of CREATE VIEW). Common table expressions and local names have one part.
+// SCHEMABINDING. kind is the word for it, name its name. SQL Server requires two-part names, so
+// that the meaning of a name does not depend on a default schema, and modules that are
+// schema-bound themselves (documentation of CREATE VIEW). Common table expressions and local names
+// have one part.
 func CheckBinding(d *catalog.Database, kind string, name *syntax.ObjectName, st syntax.Stmt) error {
 	local := map[string]bool{}
 	syntax.Inspect(st, func(n syntax.Node) bool {
