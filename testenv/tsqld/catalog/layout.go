@@ -190,7 +190,7 @@ func tableBody(t *Table, lookup func(int32) *Table) string {
 	rowid := t.RowIDColumn()
 	for _, c := range t.Columns {
 		if c.SQLName != "" {
-			parts = append(parts, columnSQL(c, c == rowid))
+			parts = append(parts, columnSQL(c, c == rowid)+t.foreignDefault(c))
 		}
 	}
 	if len(parts) == 0 { // only computed columns that are not stored in SQLite
@@ -213,6 +213,16 @@ func tableBody(t *Table, lookup func(int32) *Table) string {
 			columnNames(t, f.Columns), ref.SQLName, columnNames(ref, f.RefColumns), f.OnDelete, f.OnUpdate))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// foreignDefault returns the DEFAULT of a column to which a foreign key sets it, else "".
+func (t *Table) foreignDefault(c *Column) string {
+	if c.Default == nil || c.Default.SQL == "" || !slices.ContainsFunc(t.ForeignKeys, func(f *ForeignKey) bool {
+		return slices.Contains(f.Columns, c.ID) && (f.OnDelete == SetDefault || f.OnUpdate == SetDefault)
+	}) {
+		return ""
+	}
+	return " DEFAULT (" + c.Default.SQL + ")"
 }
 
 // String returns the action in SQL. SQLite uses the same words.

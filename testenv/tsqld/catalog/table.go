@@ -65,6 +65,7 @@ type Default struct {
 	Name       string
 	System     bool   // the name was generated
 	Text       string // as in sys.default_constraints, in parentheses
+	SQL        string // SQLite text of a constant in the column's type, for SET DEFAULT; else ""
 	Created    int64
 	Memo       Memo `json:"-"`
 	References Memo `json:"-"` // cached names in the text

@@ -2,6 +2,7 @@ package change
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -151,7 +152,14 @@ func (x *Executor) foreignKeyMessage(
 		// The message names the referenced table if a referenced row is missing, and the
 		// referencing table if a row still refers to a deleted one.
 		kind, at, ids := "FOREIGN KEY", d.TableByID(f.Referenced), f.RefColumns
-		if o != t || p.Kind == "DELETE" {
+		sets := func(id int) bool { return slices.Contains(p.Updates, id) }
+		action := f.OnUpdate
+		if p.Kind == "DELETE" {
+			action = f.OnDelete
+		}
+		switch {
+		case action == catalog.SetDefault: // the default has no row in the referenced table
+		case o != t || p.Kind == "DELETE" || slices.ContainsFunc(f.RefColumns, sets) && !slices.ContainsFunc(f.Columns, sets):
 			kind, at, ids = "REFERENCE", o, f.Columns
 		}
 		column := ""

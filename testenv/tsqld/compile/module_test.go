@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 const shop = `
@@ -146,5 +148,35 @@ func TestConstraintsBuildNoLists(t *testing.T) {
 	} {
 		_, err := b.conn.Exec(context.Background(), "INSERT INTO "+table+" VALUES ("+values+")", nil)
 		require.Equal(t, fails, err != nil, values)
+	}
+}
+
+// TestFetchOfJoin expects that FETCH of a dynamic cursor reads joined tables in the order of FROM,
+// and builds no index and no sorted list of the whole join.
+func TestFetchOfJoin(t *testing.T) {
+	b := newFixture(t, shop)
+	for sql, want := range map[string]string{
+		"SELECT p.id FROM task t JOIN person p ON p.id = t.done":             "SEARCH t1; SEARCH t2",
+		"SELECT p.id FROM task t, person p WHERE p.name = t.state":           "SEARCH t1; SEARCH t2",
+		"SELECT p.id FROM person p JOIN task t ON p.name = t.state":          "SEARCH t1; SCAN t2",
+		"SELECT p.id FROM person p LEFT JOIN task t ON p.name = t.state":     "SEARCH t1; SCAN t2",
+		"SELECT p.id FROM task t JOIN person p ON p.id = t.id ORDER BY t.id": "SEARCH t1; SEARCH t2",
+	} {
+		t.Run(sql, func(t *testing.T) {
+			batch, err := parser.Parse(sql, parser.DefaultOptions)
+			require.NoError(t, err)
+			use := plan.CursorUse{Kind: plan.CursorDynamic, Step: plan.CursorNext}
+			p, err := New(b).Cursor(batch.Stmts[0].(*syntax.SelectStmt).Query, nil, use)
+			require.NoError(t, err)
+			require.Equal(t, plan.CursorDynamic, p.Kind)
+			rows, err := b.conn.Query(context.Background(), "EXPLAIN QUERY PLAN "+p.SQL, make([]types.Value, len(p.Params)))
+			require.NoError(t, err, p.SQL)
+			var steps []string
+			for rows.Next() {
+				steps = append(steps, strings.Join(strings.Fields(rows.Row()[3].(string))[:2], " "))
+			}
+			require.NoError(t, rows.Err())
+			require.Equal(t, want, strings.Join(steps, "; "), p.SQL)
+		})
 	}
 }

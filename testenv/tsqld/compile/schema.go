@@ -164,6 +164,26 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 	return t, nullable, sql, err
 }
 
+// Default compiles the expression of a DEFAULT for a column of a type. sql is the SQLite text of a
+// constant, "" for other expressions.
+func (c *Compiler) Default(e syntax.Expr, to types.Type) (sql string, err error) {
+	err = c.bind(nil, func(b *bind.Binder) error {
+		n, err := b.Expr(e, nil)
+		if err != nil {
+			return err
+		}
+		if n, err = expr.ConvertImplicit(n, to); err != nil {
+			return err
+		}
+		if n.Traits&(tree.HasEnv|tree.HasPerRow|tree.HasLocal|tree.HasVar) != 0 {
+			return nil
+		}
+		sql, err = lower.Schema(n)
+		return err
+	})
+	return sql, err
+}
+
 // CheckOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
 func (c *Compiler) CheckOption(st *syntax.CreateViewStmt) error {
 	return c.bind(nil, func(b *bind.Binder) error { return dml.CheckOption(b, st) })

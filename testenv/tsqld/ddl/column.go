@@ -47,7 +47,7 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 	if b.names[key] {
 		return "", false, mserr.DuplicateInStatement(given.Name)
 	}
-	if b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
+	if b.e != nil && b.sc != "" && (b.d.Taken(b.sc, given.Name) || b.t.Names().Equal(given.Name, b.t.Name)) {
 		return "", false, failure.Preceded(mserr.ObjectExists(given.Name).WithState(5), mserr.ConstraintNotCreated())
 	}
 	if b.names == nil {
@@ -257,7 +257,7 @@ func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = !b.r.s.Options.AnsiNullDefaultOff
 	}
 	if isPrimary(def) && c.Nullable {
-		return failure.Preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+		return constraintFailed(mserr.NullablePrimaryKey(b.label))
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 // defaultValue adds DEFAULT.
 func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint) error {
 	if c.Default != nil {
-		return failure.Preceded(mserr.DefaultExists(), mserr.ConstraintNotCreated())
+		return failure.Preceded(mserr.DefaultExists(), mserr.ConstraintNotCreated().WithState(0))
 	}
 	if c.Auto != nil {
 		return failure.Preceded(
@@ -309,11 +309,16 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 			mserr.Of(1755, b.label, c.Name),
 			mserr.ConstraintNotCreated().WithState(0))
 	}
+	constant := ""
 	switch plain := plainNewSequential(def.Value); {
 	case hasQuery(def.Value):
 		return mserr.SubqueryNotAllowed()
 	case !plain:
-		if _, err := b.r.host.Compiler().Scalar(def.Value, c.Type); err != nil {
+		if ref := firstColumn(def.Value); ref != nil {
+			return failure.At(mserr.NotAllowedHere(ref.Column()), ref)
+		}
+		var err error
+		if constant, err = b.r.host.Compiler().Default(def.Value, c.Type); err != nil {
 			return err
 		}
 	case c.Type.ID != types.UniqueIdentifier:
@@ -325,9 +330,20 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		return err
 	}
 	c.Default = &catalog.Default{
-		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.Datetime(),
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.Datetime(), SQL: constant,
 	}
 	return nil
+}
+
+// firstColumn returns the first name of a column in an expression, or nil.
+func firstColumn(e syntax.Expr) (ref *syntax.ColumnRef) {
+	syntax.Inspect(e, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.ColumnRef); ok && ref == nil {
+			ref = c
+		}
+		return ref == nil
+	})
+	return ref
 }
 
 // hasQuery reports whether an expression contains a query.

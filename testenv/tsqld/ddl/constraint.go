@@ -32,7 +32,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 		if c == nil {
 			return failure.Preceded(
 				mserr.Of(1752, k.Column.Name, b.label),
-				mserr.ConstraintNotCreated())
+				mserr.ConstraintNotCreated().WithState(0))
 		}
 		return b.defaultValue(c, k)
 	}
@@ -75,7 +75,7 @@ func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column string) 
 func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	if k.Primary && b.t.PrimaryKey() != nil {
 		if b.t.ObjectID != 0 {
-			return failure.Preceded(mserr.PrimaryKeyExists(b.label), mserr.ConstraintNotCreated())
+			return failure.Preceded(mserr.PrimaryKeyExists(b.label), mserr.ConstraintNotCreated().WithState(0))
 		}
 		return mserr.MultiplePrimaryKeys(b.label)
 	}
@@ -163,11 +163,14 @@ func (b *builder) clustered() *catalog.Index {
 }
 
 // constraintFailed adds message 1750 to the error of a constraint; its state is 0 for errors of the
-// columns of a key (SQL Server 2025, recorded).
+// columns of the table itself. Error 8139 stands alone (SQL Server 2025, recorded).
 func constraintFailed(err error) error {
 	return failure.WithMessage(err, func(e *mserr.Error) error {
+		if e.Number == 8139 {
+			return e
+		}
 		last := mserr.ConstraintNotCreated()
-		if e.Number/100 == 19 || e.Number == 8111 {
+		if e.Number/100 == 19 || e.Number == 8111 || e.Number == 1769 {
 			last.State = 0
 		}
 		return failure.Preceded(e, last)
@@ -190,13 +193,21 @@ func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 		ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.s.Datetime(),
 	}
 	cols := columnsOf(b.t, k.Cond)
+	for _, used := range cols {
+		if used.Formula != nil && !used.Formula.Persisted {
+			return failure.Preceded(mserr.Of(1764, used.Name, b.label, "CHECK CONSTRAINT"), mserr.ConstraintNotCreated().WithState(0))
+		}
+	}
 	if c := b.t.Column(column); c != nil {
-		check.ColumnID = c.ID
 		for _, used := range cols {
 			if used != c {
 				return failure.Preceded(mserr.ColumnConstraintReach("CHECK", column, b.label), mserr.ConstraintNotCreated())
 			}
 		}
+		cols = []*catalog.Column{c}
+	}
+	if len(cols) == 1 { // also of a table constraint (SQL Server 2022, recorded)
+		check.ColumnID = cols[0].ID
 	}
 	b.t.Checks = append(b.t.Checks, check)
 	return nil
@@ -256,6 +267,9 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if err := b.referencedColumns(k, fk, ref); err != nil {
 		return constraintFailed(err)
 	}
+	if err := b.checkActions(fk); err != nil {
+		return constraintFailed(err)
+	}
 	if fk.OnDelete != catalog.NoAction && catalog.Instead(b.t, "DELETE") != nil ||
 		fk.OnUpdate != catalog.NoAction && catalog.Instead(b.t, "UPDATE") != nil {
 		return constraintFailed(mserr.CascadeWithInsteadOf(name, b.t.Name))
@@ -267,6 +281,40 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 		fk.Referenced = ref.ObjectID
 	}
 	b.t.ForeignKeys = append(b.t.ForeignKeys, fk)
+	return nil
+}
+
+// checkActions returns the error of a foreign key whose columns cannot have its actions: 1715,
+// 1761, 1762, 1764, 1765.
+func (b *builder) checkActions(fk *catalog.ForeignKey) error {
+	sets := func(a catalog.Action) bool { return fk.OnDelete == a || fk.OnUpdate == a }
+	for _, id := range fk.Columns {
+		switch c := b.t.ColumnByID(id); {
+		case c.Formula != nil && !c.Formula.Persisted:
+			return mserr.Of(1764, c.Name, b.label, "FOREIGN KEY CONSTRAINT")
+		case c.Formula != nil && fk.OnDelete > catalog.Cascade:
+			return mserr.Of(1765, fk.Name, c.Name)
+		case c.Formula != nil && fk.OnUpdate != catalog.NoAction:
+			return mserr.Of(1715, fk.Name, c.Name)
+		case sets(catalog.SetNull) && !c.Nullable:
+			return mserr.Of(1761, fk.Name)
+		case sets(catalog.SetDefault) && !c.Nullable && c.Default == nil:
+			return mserr.Of(1762, fk.Name)
+		}
+	}
+	return nil
+}
+
+// checkDefaults refuses SET DEFAULT of a default that is not a constant.
+func (b *builder) checkDefaults() error {
+	for _, fk := range b.t.ForeignKeys {
+		for _, id := range fk.Columns {
+			c := b.t.ColumnByID(id)
+			if c.Default != nil && c.Default.SQL == "" && (fk.OnDelete == catalog.SetDefault || fk.OnUpdate == catalog.SetDefault) {
+				return mserr.NotSupported("SET DEFAULT of a default that is not a constant")
+			}
+		}
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -41,6 +42,9 @@ func (r tables) createTable(st *syntax.CreateTableStmt) error {
 		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name), Exact: d.Names().AreExact()}
 		b := &builder{r: r.Executor, d: d, e: e, t: t, sc: schema, label: name}
 		if err := b.define(st.Def); err != nil {
+			return err
+		}
+		if err := b.checkDefaults(); err != nil {
 			return err
 		}
 		if len(t.Columns) == 0 {
@@ -134,13 +138,25 @@ func (r tables) alterTable(st *syntax.AlterTableStmt) error {
 		}
 		b := &builder{r: r.Executor, d: d, e: e, t: catalog.Clone(old), sc: schema, label: old.Name}
 		fill, err := r.alterAction(b, old, st.Action)
+		if err == nil {
+			err = b.checkDefaults()
+		}
 		if err != nil {
 			return err
 		}
 		t = b.t
 		return e.ReplaceTable(b.t, fill)
 	})
-	return r.s.DefinitionError(r.ctx, "ALTER TABLE", d, t, err)
+	return r.alterError(d, t, err)
+}
+
+// alterError returns the messages for an error of SQLite during ALTER TABLE. 1750 follows a
+// duplicate key (SQL Server 2022, recorded).
+func (r tables) alterError(d *catalog.Database, t *catalog.Table, err error) error {
+	if err = r.s.DefinitionError(r.ctx, "ALTER TABLE", d, t, err); errors.Is(err, mserr.DuplicateIndexKey("", "", "")) {
+		return constraintFailed(err)
+	}
+	return err
 }
 
 // alterAction applies an action to b.t. It returns the values of new and changed columns.
@@ -191,7 +207,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
 	err = r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error { return s.Reshape(r.ctx, old, t, fill) })
-	return r.s.DefinitionError(r.ctx, "ALTER TABLE", nil, t, err)
+	return r.alterError(nil, t, err)
 }
 
 // addItems executes ALTER TABLE ... ADD.
@@ -610,8 +626,11 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return failure.Preceded(mserr.Of(4917, n.Name),
-				mserr.Of(4916))
+			missing := mserr.Of(4917, n.Name)
+			if b.constraints()[b.t.Names().Fold(n.Name)] != nil {
+				missing = mserr.Of(11415, n.Name)
+			}
+			return failure.Preceded(missing, mserr.Of(4916))
 		}
 	}
 	return nil

@@ -62,6 +62,7 @@ func TestCommands(t *testing.T) {
 		{"DECLARE c CURSOR FOR SELECT id FROM t FOR UPDATE; OPEN c; FETCH c; CLOSE c; DEALLOCATE c", "0xc1 0x20 0xc1 0 rows 0x2b 0x2c"},
 		{"INSERT t (id) VALUES (1), (1)", "0xc3"}, // error 2627
 		{"CREATE PROCEDURE p AS SELECT 1", "0xde"},
+		{"BEGIN TRY INSERT t (id) VALUES (1), (1) END TRY BEGIN CATCH END CATCH", "0x15d 0xc3 0 rows 0x15e 0x15f"},
 		{"EXEC p", "0xc1 1 rows 0xe0"},
 		{"ALTER PROCEDURE p AS RETURN 1", "0xde"},
 		{"EXEC p; EXEC none; EXEC p 1", "0xc1 1 rows 0xe0 0xe0 0xe0"},

@@ -383,7 +383,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		if s.Tran.Open() && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
 			s.Tran.Doom()
 		}
-		return errors.Join(f, r.endCaught(st))
+		return errors.Join(f, r.endCaught(st, f))
 	}
 	if err := r.report(st, f); err != nil {
 		return err
@@ -478,14 +478,17 @@ func (r *run) columns(cols []types.Column) error {
 	return r.out.Columns(cols)
 }
 
-// endCaught ends a statement whose error a TRY block catches: a result set that has started, or
-// RAISERROR and THROW (SQL Server 2025, recorded).
-func (r *run) endCaught(st syntax.Stmt) error {
+// endCaught ends a statement whose error a TRY block catches: a result set that has started, a
+// change of rows that has started, or RAISERROR and THROW (SQL Server 2025, recorded).
+func (r *run) endCaught(st syntax.Stmt, f *failure.Error) error {
 	switch st.(type) {
 	case *syntax.RaiserrorStmt, *syntax.ThrowStmt:
 		return r.endWithoutCount(answer.CommandOf(st))
 	}
 	if !r.out.IsOpen() {
+		if changesData(st) && f.From == failure.AtRun && failure.Following(f.Err) != nil && !r.inFunction {
+			return r.end(answer.Done{Count: !r.s.Options.NoCount, Command: answer.CommandOf(st)})
+		}
 		return nil
 	}
 	return r.end(answer.Done{Rows: r.out.Rows(), Count: !r.s.Options.NoCount, Command: answer.CommandSelect})

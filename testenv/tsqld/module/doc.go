@@ -2,10 +2,9 @@
 // views and triggers. It needs no session and executes nothing.
 //
 //   - [Check] finds the errors that SQL Server reports before the first statement runs.
-//   - [CheckFunction], [CheckSideEffects] and [AllowedInFunction] are the rules for the bodies of
-//     functions.
-//   - [CheckBinding] is that for WITH SCHEMABINDING, [Dependent] finds what prevents a change of an
-//     object.
+//   - [CheckFunction], [CheckSideEffects] and [AllowedInFunction] are the rules for functions.
+//   - [CheckBinding] is that for WITH SCHEMABINDING.
+//   - [Dependent] finds what prevents a change of an object.
 //   - [Parse] parses the text of a stored module once.
 //
 // For example, CREATE PROCEDURE checks the body before it stores the text:

@@ -1,6 +1,9 @@
 package cursor
 
 import (
+	"slices"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -72,6 +75,9 @@ func stepped(q *tree.Query, order []tree.OrderTerm, use plan.CursorUse, tables [
 		}
 		q.Core.Where = tree.And(q.Core.Where, after)
 	}
+	if len(order) == 0 || tableColumn(order[0].Node) != nil && tableColumn(order[0].Node).Owner == tables[0].top {
+		fixOrder(q.Core.From, q.Core.Where)
+	}
 	q.Order = nil
 	for _, t := range terms {
 		q.Order = append(q.Order, tree.OrderTerm{Node: t.n, Desc: t.desc})
@@ -79,6 +85,37 @@ func stepped(q *tree.Query, order []tree.OrderTerm, use plan.CursorUse, tables [
 	q.Limit = tree.Constant(int64(1), types.BigIntType)
 	q.Offset = &tree.Node{Op: tree.OpRun, Type: types.BigIntType, Traits: tree.HasRun, Run: func(r *tree.Run) types.Value { return r.Skip }}
 	return q, nil
+}
+
+// fixOrder makes SQLite read joined tables in the order of FROM, which is that of the rows. FETCH
+// then reads no more than the rows up to the next one. SQLite's own choice does not allow for LIMIT:
+// it could be to sort the whole join, or to build an index of a joined table for one FETCH.
+func fixOrder(f tree.From, where *tree.Node) {
+	j, ok := f.(*tree.Join)
+	if !ok || j.Kind != "JOIN" && j.Kind != "LEFT JOIN" {
+		return
+	}
+	if j.Kind == "JOIN" {
+		j.Kind = "CROSS JOIN"
+	}
+	if t, ok := j.Right.(*tree.Source); ok && t.Base != nil {
+		t.Scan = !isSought(t, tree.And(j.On, where))
+	}
+	fixOrder(j.Left, tree.And(j.On, where))
+}
+
+// isSought reports whether a condition reads the first column of an index of a table.
+func isSought(t *tree.Source, condition *tree.Node) (sought bool) {
+	condition.Walk(func(n *tree.Node) bool {
+		if n.Op == tree.OpCol && n.Source == t && n.Column >= 0 {
+			c := t.Columns[n.Column].Base
+			sought = sought || c != nil && slices.ContainsFunc(t.Base.Indexes, func(ix *catalog.Index) bool {
+				return len(ix.Columns) > 0 && ix.Columns[0].ColumnID == c.ID
+			})
+		}
+		return !sought
+	})
+	return sought
 }
 
 // partAfterPlace returns the condition that a row of a part follows a place in the order of terms.

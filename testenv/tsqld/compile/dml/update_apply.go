@@ -1,6 +1,7 @@
 package dml
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -86,35 +87,55 @@ func (m *modification) isKey(c *catalog.Column) bool {
 	return false
 }
 
-// isConstrained reports whether the constraints of the table may refuse temporary values of a
-// column, or foreign keys would carry them on.
+// isConstrained reports whether constraints may refuse temporary values of a column: those of the
+// table, or of tables to which foreign keys carry the values, or whether triggers would see them.
 func (m *modification) isConstrained(c *catalog.Column) bool {
-	return len(m.table.Checks) > 0 || slices.ContainsFunc(m.references(c), func(f *catalog.ForeignKey) bool {
-		return f.OnUpdate != catalog.NoAction && !f.Disabled
-	})
+	if len(m.table.Checks) > 0 {
+		return true
+	}
+	for t, f := range m.references(c) {
+		if f.OnUpdate == catalog.NoAction || f.Disabled {
+			continue
+		}
+		further := modification{target: target{db: m.db, table: t}}
+		if t == m.table || len(t.Checks) > 0 || len(t.Triggers) > 0 || slices.ContainsFunc(f.Columns, func(id int) bool {
+			return further.isReferenced(t.ColumnByID(id)) || further.isKey(t.ColumnByID(id))
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// isReferenced reports whether foreign keys refer to a column of the target.
+func (m *modification) isReferenced(c *catalog.Column) bool {
+	for range m.references(c) {
+		return true
+	}
+	return false
 }
 
 // isForeign reports whether a column is part of a foreign key, on either side.
 func (m *modification) isForeign(c *catalog.Column) bool {
-	return len(m.references(c)) > 0 || slices.ContainsFunc(m.table.ForeignKeys, func(f *catalog.ForeignKey) bool {
+	return m.isReferenced(c) || slices.ContainsFunc(m.table.ForeignKeys, func(f *catalog.ForeignKey) bool {
 		return slices.Contains(f.Columns, c.ID)
 	})
 }
 
-// references returns the foreign keys that refer to a column of the target.
-func (m *modification) references(c *catalog.Column) []*catalog.ForeignKey {
-	if m.db == nil {
-		return nil
-	}
-	var out []*catalog.ForeignKey
-	for _, t := range m.db.Tables() {
-		for _, f := range t.ForeignKeys {
-			if f.Referenced == m.table.ObjectID && slices.Contains(f.RefColumns, c.ID) {
-				out = append(out, f)
+// references returns the foreign keys that refer to a column of the target, and their tables.
+func (m *modification) references(c *catalog.Column) iter.Seq2[*catalog.Table, *catalog.ForeignKey] {
+	return func(yield func(*catalog.Table, *catalog.ForeignKey) bool) {
+		if m.db == nil {
+			return
+		}
+		for _, t := range m.db.Tables() {
+			for _, f := range t.ForeignKeys {
+				if f.Referenced == m.table.ObjectID && slices.Contains(f.RefColumns, c.ID) && !yield(t, f) {
+					return
+				}
 			}
 		}
 	}
-	return out
 }
 
 // temporaryKey returns SQL for a value in the column's storage class, unique for each row number

@@ -464,6 +464,9 @@ func (r *Renderer) source(s *tree.Source) {
 		r.WriteString(s.Table)
 	}
 	r.WriteString(" AS " + s.Alias)
+	if s.Scan && s.Query == nil && s.Rowset == nil && !s.Empty && !s.ReadPast {
+		r.WriteString(" NOT INDEXED")
+	}
 }
 
 // rowset writes the call of a table-valued function. For any other node it writes a function that

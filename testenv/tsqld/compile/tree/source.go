@@ -31,6 +31,7 @@ type Source struct {
 	Used       bool           // a column of the source was resolved
 	ReadPast   bool           // WITH (READPAST)
 	Claim      keys.Claim     // the lock that a source WITH (READPAST) asks for
+	Scan       bool           // read without any index of SQLite's
 	Empty      bool           // has no rows: see readpast.go of package from
 	// Lineage is the SELECT of a view, CTE or derived table through which rows can be changed; nil
 	// otherwise.

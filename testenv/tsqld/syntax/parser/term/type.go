@@ -23,7 +23,7 @@ func Type(c *tokens.Cursor) *syntax.TypeRef {
 	case c.Accept("MAX"):
 		t.Max = true
 	case !c.AtKind(scanner.Int) && strings.EqualFold(t.Name.Last(), "xml"):
-		c.Reject("a typed xml column")
+		c.Reject("xml of an XML schema collection (declare xml without one)")
 	default:
 		t.Args = append(t.Args, Integer(c))
 		if c.Accept(",") {
