@@ -495,7 +495,7 @@ BEGIN
                     WHEN m.canceled > 0 THEN N'Canceled'
                     WHEN m.failed > 0 THEN N'Failed'
                     WHEN m.timed_out > 0 THEN N'TimedOut'
-                    WHEN m.stopping = 1 AND (m.has_next = 1 OR (m.rollout = 1 AND o.state IS NULL)) THEN N'Canceled'
+                    WHEN m.stopping = 1 AND m.has_next = 1 THEN N'Canceled'
                     WHEN o.state = N'Aborted' THEN N'Canceled'
                     WHEN o.state = N'Failed' THEN N'Failed'
                     WHEN o.left_out = 0 THEN N'Succeeded'
@@ -527,16 +527,12 @@ BEGIN
                     OR m.stopping = 1
                     OR (m.has_dependencies = 0 AND m.canceled + m.failed + m.timed_out > 0)
                 )
-                -- A roll-out has ended, or its targets were not resolved, or it was stopped before it began. (In earlier releases, that
-                -- of a version with dependencies never began.)
+                -- A roll-out has ended, or its targets were not resolved.
                 AND (
                     m.rollout = 0
                     OR o.state IS NOT NULL
                     OR m.canceled + m.failed + m.timed_out > 0
-                    OR (
-                        m.stopping = 1
-                        AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS p WHERE p.execution_id = m.execution_id)
-                    )
+                    OR (m.stopping = 1 AND m.steps = 0)
                 )
         ) AS r
         INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
