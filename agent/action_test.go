@@ -272,6 +272,24 @@ func TestMessagesNameTheEndpointThatWasCalled(t *testing.T) {
 	})
 }
 
+// The attempt that another endpoint gets is checked for this endpoint: it may not receive a secret
+// that the endpoint of the first attempt may.
+func TestSecretsAreCheckedForTheEndpointOfTheAttempt(t *testing.T) {
+	actionBubble(t, 0, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{}, func(a *agent.Actions) {
+			a.Secret = func(context.Context, string) (action.Value, error) {
+				return action.Secret("s3cret-of-the-api", "api.example.com"), nil
+			}
+		})
+		f.addAction(t, "call", "", `{"endpoints": ["http://api.example.com/", "http://evil.example/"], "allow_http": true, "method": "POST",
+"headers": {"X-Api-Key": "$(secret.api)"}}`, retries(1, 1))
+		rows := f.ended(t, f.startWith(t, "call", ""), time.Minute)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Contains(t, rows[len(rows)-1].LastMessage, "it may not be sent to evil.example")
+		require.Len(t, f.endpoint.Requests(), 1)
+	})
+}
+
 // Case 128: an HTTP step with a target group of 24 databases makes one request for each, with the
 // name of the database in the path, and a limit on the host holds.
 func TestCase128(t *testing.T) {

@@ -644,3 +644,25 @@ CONSTRAINT CK_firing CHECK (NOT (spec = N'*/2 * * * *' AND last_due_at IS NOT NU
 		}
 	})
 }
+
+// A schedule whose firing is refused waits for the next round, although more of its instants are
+// due: virtual time would not pass otherwise.
+func TestRefusedFiringIsNotRepeatedAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 0)
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "cron5", "* * * * *", catchUp("all"))
+		stop := f.startAgent(t, slowPolling)
+		<-time.After(30 * time.Second)
+		stop()
+		before := len(f.runs(t, "j"))
+		mend := f.refuse(t, "schedules", "i.kind = N'cron5'")
+		<-time.After(4 * time.Hour) // 100 instants are run in one call
+		f.startAgent(t, slowPolling)
+		<-time.After(30 * time.Second)
+		require.Len(t, f.runs(t, "j"), before)
+		mend()
+		<-time.After(30 * time.Second)
+		require.Greater(t, len(f.runs(t, "j")), before)
+	})
+}
