@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tests read the whole tree, and leave much garbage. Collecting it less often saves a tenth of their
-// time.
+// Tests read the whole tree, and leave much garbage. Collecting it less often saves a tenth of
+// their time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()
