@@ -103,6 +103,7 @@ func simple(w *printer.Writer, s syntax.Stmt) {
 	case *syntax.DeclareCursorStmt:
 		w.Put("DECLARE ", s.Name)
 		w.TextIf(s.Cursor.Insensitive, " INSENSITIVE")
+		w.TextIf(s.Cursor.Insensitive && s.Cursor.Scroll, " SCROLL")
 		w.Put(" ", s.Cursor)
 	case *syntax.BreakStmt:
 		w.Text("BREAK")
@@ -235,12 +236,13 @@ func cursorRef(w *printer.Writer, c *syntax.CursorRef) {
 	w.Put(syntax.Ident{Name: c.Name, Quoted: scanner.Upper(c.Name) == "GLOBAL"})
 }
 
-// cursorDef writes CURSOR and the clauses after it; INSENSITIVE precedes CURSOR.
+// cursorDef writes CURSOR and the clauses after it. INSENSITIVE precedes CURSOR, and so does SCROLL
+// beside it (error 1049).
 func cursorDef(w *printer.Writer, c *syntax.CursorDef) {
 	w.Text("CURSOR")
 	w.TextIf(c.Scope != "", " ", c.Scope)
 	w.TextIf(c.ForwardOnly, " FORWARD_ONLY")
-	w.TextIf(c.Scroll, " SCROLL")
+	w.TextIf(c.Scroll && !c.Insensitive, " SCROLL")
 	w.TextIf(c.Kind != "", " ", c.Kind)
 	w.TextIf(c.Concurrency != "", " ", c.Concurrency)
 	w.TextIf(c.TypeWarning, " TYPE_WARNING")

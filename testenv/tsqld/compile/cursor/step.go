@@ -88,8 +88,8 @@ func stepped(q *tree.Query, order []tree.OrderTerm, use plan.CursorUse, tables [
 }
 
 // fixOrder makes SQLite read joined tables in the order of FROM, which is that of the rows. FETCH
-// then reads no more than the rows up to the next one. SQLite's own choice does not allow for LIMIT:
-// it could be to sort the whole join, or to build an index of a joined table for one FETCH.
+// then reads no more than the rows up to the next one. SQLite's own choice ignores LIMIT: it could
+// be to sort the whole join, or to build an index of a joined table for one FETCH.
 func fixOrder(f tree.From, where *tree.Node) {
 	j, ok := f.(*tree.Join)
 	if !ok || j.Kind != "JOIN" && j.Kind != "LEFT JOIN" {
