@@ -14,7 +14,7 @@
 --   @slice         Maximum number of targets that are written, at least 1.
 --   @examined      Output. Number of targets that were read or assigned, at least 1.
 --   @complete      Output. 1: each wave has its targets.
---   @fault         Output. Why the targets of a wave cannot be known; NULL: they can.
+--   @fault         Output. Why the waves cannot run: their targets cannot be known, or no wave would do the actions; NULL: they can.
 -- Called by: jobs_internal.advance_rollout.
 -- Locks:     the roll-out, its waves and targets (X); inserts into rollout_targets.
 -- Returns:   0.
@@ -164,6 +164,21 @@ BEGIN
             r.targets = @targets
         FROM jobs_internal.rollouts AS r
         WHERE r.execution_id = @execution_id;
+    END;
+
+    -- A wave without databases has no run, so nothing would do actions without a target group, and the roll-out would succeed.
+    IF @targets = 0
+        AND @undo_of IS NULL
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t -- of one endpoint per step, since there is no database
+            WHERE t.execution_id = @execution_id
+                AND t.is_endpoint = 1
+        )
+    BEGIN
+        SET @fault = N'No step found a database, so no wave runs, and the actions without a target group would not be done.';
+        SET @examined = @slice - @room + 1;
+        RETURN 0;
     END;
 
     IF @targets IS NOT NULL AND @undo_of IS NOT NULL

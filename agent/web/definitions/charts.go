@@ -61,8 +61,8 @@ func summary(runs []run) string {
 // cellWidth is the width of a cell of a strip with the space behind it.
 const cellWidth = 9
 
-// strip draws runs as stripCells cells, from the oldest to the latest. The height tells failures from
-// successes without colours.
+// strip draws runs as stripCells cells, from the oldest to the latest. The height tells failures
+// from successes without colours.
 func strip(runs []run) template.HTML {
 	var b strings.Builder
 	width := stripCells * cellWidth
