@@ -26,8 +26,8 @@ type Table struct {
 	// Only sys.tables shows it: locks of rows do not escalate.
 	LockEscalation int
 	// SQLName is the name of the SQLite table without its schema. It needs no quotes. In a database
-	// it is t<ObjectID>. For temporary tables and table variables, which are in SQLite's temp
-	// schema, exec chooses the name.
+	// it is t<ObjectID>. For temporary tables and table variables, which are in the
+	// schema store.LocalSchema, exec chooses the name.
 	SQLName   string
 	Temporary bool
 	// Creator is the number of the session that has created a global temporary table, otherwise 0.

@@ -2,11 +2,11 @@
 // session a connection that can see several databases at once.
 //
 // A [Store] owns a directory (or a private temporary one) and a pool of connections. A [Conn] is
-// one SQLite connection whose main database is empty and in memory. It runs statements and the
+// one SQLite connection whose main database is a temporary file. It runs statements and the
 // transaction. Its parts are [Databases], [Temps] and [Recorder]. T-SQL databases are attached on
 // demand ([Databases.Attach]) as d<id>, so that one SQL text serves all sessions. Temporary tables
-// are in SQLite's temp schema, in memory. A Recorder keeps the changes of a transaction, so that it
-// can be parked.
+// are in the main database ([LocalSchema]), in memory up to 8 MB. A Recorder keeps the changes of a
+// transaction, so that it can be parked.
 //
 // # Functions
 //

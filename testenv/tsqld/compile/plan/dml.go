@@ -83,7 +83,7 @@ type DML struct {
 
 // Spool is a temporary table for the rows of one running DML statement.
 type Spool struct {
-	Name string // in SQLite's temp schema
+	Name string // in the schema store.LocalSchema
 	DDL  string // for store.Temps.Ensure
 }
 

@@ -18,7 +18,7 @@ type Scope interface {
 	// have any case.
 	Variable(name string) (types.Type, bool)
 	// LocalTable returns a temporary table (#x, ##x) or table variable (@x) by its name in any
-	// case, or nil. The table's SQLName is a table in SQLite's temp schema.
+	// case, or nil. The table's SQLName is a table in the schema store.LocalSchema.
 	LocalTable(name string) *catalog.Table
 	// IdentityInsert reports whether IDENTITY_INSERT is ON for a table.
 	IdentityInsert(t *catalog.Table) bool
