@@ -8,6 +8,9 @@
 -- Each statement deletes at most 1,000 rows, and is a transaction of its own. A call that purges runs deletes one batch of each other
 -- kind; one without runs repeats them until there are no more rows, for two seconds at most.
 --
+-- Ages count from the clock, but at most from a week after the first purge of the night before: if the clock is years ahead for a night,
+-- the history stays. The purge of the next night believes the clock.
+--
 -- Parameters:
 --   @batch_size      Maximum number of runs to purge in this call; at least 1.
 --   @retention_days  Age from which history is deleted; NULL: the setting history_retention_days, or 45.
@@ -69,11 +72,33 @@ BEGIN
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @first_claimed_at DATETIME2(7); -- of the tasks that are left
+    DECLARE @trusted_at DATETIME2(7);
 
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
         THROW 50029, N'Invalid arguments of purge_history: want @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
     IF @term_id IS NOT NULL
         EXECUTE jobs_internal.check_term @term_id = @term_id, @term_guid = @term_guid;
+    -- A night that is more than an hour in the future is one before the clock was set back; less than that, another session began it.
+    UPDATE p
+    SET @trusted_at = n.trusted_at,
+        p.trusted_at = n.trusted_at,
+        p.purged_at = n.purged_at
+    FROM jobs_internal.retention_state AS p
+    CROSS APPLY (
+        SELECT
+            CASE
+                WHEN p.purged_at IS NULL OR p.purged_at > DATEADD(HOUR, 1, @now) THEN @now
+                WHEN p.purged_at <= DATEADD(HOUR, -12, @now) THEN p.purged_at
+                ELSE p.trusted_at
+            END AS trusted_at,
+            CASE
+                WHEN p.purged_at > DATEADD(HOUR, -12, @now) AND p.purged_at <= DATEADD(HOUR, 1, @now) THEN p.purged_at
+                ELSE @now
+            END AS purged_at
+    ) AS n
+    WHERE p.id = 1;
+    IF @now > DATEADD(DAY, 7, @trusted_at)
+        SET @now = DATEADD(DAY, 7, @trusted_at);
     SET @retention_days = COALESCE(
         @retention_days,
         (SELECT s.value FROM jobs_internal.effective_settings AS s WHERE s.name = N'history_retention_days')
