@@ -288,8 +288,8 @@ func (s *scheduler) fire(
 		case controldb.FiredLocked:
 			delete(d.dueAgain, f.Schedule)
 			locked++
-			s.log.Debug("schedule skipped: another transaction has locked it",
-				zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
+			s.log.Debug("schedule left due", zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt),
+				zap.String(keyReason, f.Reason))
 		case controldb.FiredStarted:
 			notify(s.wakeController)
 			if d.dueNow[f.Schedule] {

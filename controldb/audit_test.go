@@ -186,7 +186,9 @@ CROSS JOIN (VALUES (1), (2), (3)) AS d (n);`)
 		c.exec(t, `EXECUTE jobs.sp_add_target_group N'g';`)
 		c.exec(t, `EXECUTE jobs_internal.purge_history;`)
 		require.Equal(t, []string{"sp_set_setting", "sp_add_target_group"}, c.rows(t, `SELECT action FROM jobs.audit_log ORDER BY entry_id;`))
-		c.exec(t, `DECLARE @later DATETIME2(7) = DATEADD(DAY, 101, SYSUTCDATETIME()); EXECUTE jobs_internal.purge_history @now = @later;`)
+		c.exec(t, `DECLARE @later DATETIME2(7) = DATEADD(DAY, 101, SYSUTCDATETIME());
+UPDATE jobs_internal.retention_state SET purged_at = NULL; -- no night before limits what the purge takes for the time
+EXECUTE jobs_internal.purge_history @now = @later;`)
 		require.Equal(t, 0, c.entries(t))
 	})
 }

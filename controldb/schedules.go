@@ -401,7 +401,8 @@ const (
 	// FiredStale means that another agent has fired the schedule already; nothing happened.
 	FiredStale = "Stale"
 	// FiredLocked means that another transaction holds the schedule, its job, or a run that the
-	// overlap policy would end. Nothing happened, and the schedule is still due.
+	// overlap policy would end, or that the job agent or the control database starts nothing; the
+	// reason says which. Nothing happened, and the schedule is still due.
 	FiredLocked = "Locked"
 )
 
@@ -414,7 +415,7 @@ type FiredExecution struct {
 	JobExecutionID uuid.UUID `db:"job_execution_id"`
 	DueAt          time.Time `db:"due_at"`
 	Result         string    `db:"result"`
-	// Reason is why the instant was skipped.
+	// Reason is why the instant was skipped, or left due.
 	Reason string `db:"reason"`
 }
 

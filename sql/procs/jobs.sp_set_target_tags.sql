@@ -257,11 +257,18 @@ BEGIN
     FROM @given AS g
     WHERE g.target_id IS NOT NULL
     GROUP BY g.target_id;
-    -- first_seen_at is in no index, so that the locks are on the clustered keys.
-    INSERT INTO @locked (target_id, first_seen_at)
-    SELECT t.target_id, t.first_seen_at
-    FROM @targets AS w
-    INNER LOOP JOIN jobs_internal.targets AS t WITH (UPDLOCK, ROWLOCK) ON t.target_id = w.target_id;
+    -- first_seen_at is in no index, so that the locks are on the clustered keys. While a call waits for one of them, another session may
+    -- register a database that the call has not found. A lock on the gap would be a deadlock with that session, so the call looks again.
+    SET @count = 1;
+    WHILE @count > 0 AND (SELECT COUNT(*) FROM @locked AS l) < (SELECT COUNT(*) FROM @targets AS w)
+    BEGIN
+        INSERT INTO @locked (target_id, first_seen_at)
+        SELECT t.target_id, t.first_seen_at
+        FROM @targets AS w
+        INNER LOOP JOIN jobs_internal.targets AS t WITH (UPDLOCK, ROWLOCK) ON t.target_id = w.target_id
+        WHERE w.target_id NOT IN (SELECT l.target_id FROM @locked AS l);
+        SET @count = @@ROWCOUNT;
+    END;
     SELECT TOP (1) @message = REPLACE(CONCAT(
         N'The database ', COALESCE(g.server_name + N'/' + g.database_name, CAST(g.target_id AS NVARCHAR(36))), N' is not known. ',
         CASE

@@ -1,7 +1,7 @@
 -- Adds the waves of a roll-out, with the settings of its plan; those of an undo are the waves of the roll-out that is undone, in reverse
 -- order. A job that the plan names, and that is not found, may be held by another session: the roll-out then waits for a minute at most
--- after the resolution of its targets, or after the first try if nobody has tried for as long, because no agent lived. After that, a probe
--- job has an id that no job has, so that its gate fails; and there is no compensating job.
+-- after the resolution of its targets, or after the first try if nobody has tried for as long, because no agent lived or the clock was set
+-- back. After that, a probe job has an id that no job has, so that its gate fails; and there is no compensating job.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
@@ -27,6 +27,7 @@ BEGIN
     DECLARE @undo_of BIGINT;
     DECLARE @resolved_at DATETIME2(7);
     DECLARE @tried_at DATETIME2(7); -- when this try was due
+    DECLARE @is_recent BIT; -- the targets were resolved within the last minute
     DECLARE @jobs TABLE (name NVARCHAR(128) NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NULL, version INT NULL);
     DECLARE @none UNIQUEIDENTIFIER = '00000000-0000-0000-0000-000000000000'; -- no job has it
 
@@ -42,6 +43,11 @@ BEGIN
     INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
     WHERE r.execution_id = @execution_id;
     SET @complete = 1;
+    -- One of more than a minute in the future was made before the clock was set back (jobs_internal.turn_back_rollouts).
+    SET @is_recent = CASE
+        WHEN @resolved_at > DATEADD(MINUTE, -1, @now) AND @resolved_at < DATEADD(MINUTE, 1, @now) THEN 1
+        ELSE 0
+    END;
 
     IF @undo_of IS NOT NULL
     BEGIN
@@ -79,10 +85,10 @@ BEGIN
     WHERE j.deleted_at IS NULL;
     -- Each try sets the time of the next one: the only one after an outage comes almost a minute later.
     IF EXISTS (SELECT 1 FROM @jobs AS w WHERE w.job_id IS NULL)
-        AND (@resolved_at > DATEADD(MINUTE, -1, @now) OR @tried_at <= DATEADD(MINUTE, -1, @now))
+        AND (@is_recent = 1 OR @tried_at <= DATEADD(MINUTE, -1, @now))
     BEGIN
         SET @complete = 0;
-        SET @check_at = DATEADD(SECOND, CASE WHEN @resolved_at > DATEADD(MINUTE, -1, @now) THEN 1 ELSE 55 END, @now);
+        SET @check_at = DATEADD(SECOND, CASE WHEN @is_recent = 1 THEN 1 ELSE 55 END, @now);
         RETURN 0;
     END;
 

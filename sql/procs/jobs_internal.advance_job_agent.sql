@@ -82,7 +82,12 @@ BEGIN
     FROM jobs_internal.job_agent_operations AS o
     WHERE o.operation_id = @operation_id
         AND o.status = N'InProgress'
-        AND (o.holder IS NULL OR o.holder = @holder OR o.held_until <= @now);
+        AND (
+            o.holder IS NULL
+            OR o.holder = @holder
+            OR o.held_until <= @now
+            OR o.held_until > DATEADD(SECOND, @lease_seconds, @now) -- of before the clock was set back
+        );
     IF @@ROWCOUNT = 0
         RETURN 0;
 

@@ -1,6 +1,7 @@
 -- Begins a request of the SAP surface that changes something, in the transaction of the change. An equal request waits until this
 -- transaction ends. If an equal one was carried out within the last minute and its client has not got the answer, the request is its
--- blind repeat (S-4): the caller changes nothing. The job agent must permit changes (jobs_internal.check_job_agent).
+-- blind repeat (S-4): the caller changes nothing. One of more than a minute in the future was carried out before the clock was set back.
+-- It is not repeated. The job agent must permit changes (jobs_internal.check_job_agent).
 --
 -- Parameters:
 --   @request   SHA-256 of principal, method, path and body; NULL: repeats are not recognised.
@@ -65,7 +66,7 @@ BEGIN
             ) THEN 0
             ELSE 1
         END;
-    IF @delivered = 0 AND @gone = 0 AND @created_at > DATEADD(SECOND, -60, @now)
+    IF @delivered = 0 AND @gone = 0 AND @created_at > DATEADD(SECOND, -60, @now) AND @created_at < DATEADD(SECOND, 60, @now)
     BEGIN
         SET @replayed = 1;
         RETURN 0;

@@ -50,6 +50,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @skip_until DATETIME2(7);
+    DECLARE @closed NVARCHAR(400); -- why nothing is fired; NULL: it is
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @planned_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- whose runs are roll-outs
@@ -157,16 +158,16 @@ BEGIN
     SELECT DISTINCT s.schedule_id, s.job_id
     FROM @given AS g
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id;
+    SELECT @closed = CASE
+        WHEN a.state NOT IN (N'None', N'Creating', N'Ready', N'Updating') THEN CONCAT(N'The job agent is ', a.state, N'.')
+        WHEN a.paused_at IS NOT NULL THEN N'The control database is paused.'
+    END
+    FROM jobs_internal.job_agent AS a
+    WHERE a.id = 1;
     INSERT INTO @wanted_jobs (job_id)
     SELECT DISTINCT ws.job_id
     FROM @wanted_schedules AS ws
-    WHERE EXISTS (
-        SELECT 1
-        FROM jobs_internal.job_agent AS a
-        WHERE a.id = 1
-            AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
-            AND a.paused_at IS NULL
-    );
+    WHERE @closed IS NULL;
     INSERT INTO @locked_jobs (job_id, current_version)
     SELECT j.job_id, j.current_version
     FROM @wanted_jobs AS wj
@@ -710,7 +711,7 @@ BEGIN
         UNION ALL
         SELECT
             fl.schedule_id, j.name, NULL, fl.due_at, N'Locked',
-            N'Another transaction holds the job, the schedule or a run that is to end.'
+            COALESCE(@closed, N'Another transaction holds the job, the schedule or a run that is to end.')
         FROM @blocked AS fl
         INNER JOIN @wanted_schedules AS ws ON ws.schedule_id = fl.schedule_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = ws.job_id

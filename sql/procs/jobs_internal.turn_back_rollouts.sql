@@ -1,6 +1,7 @@
 -- Moves what roll-outs and windows wait for after a clock that jumped back: checks that were due are due, bakes and probes end as long
 -- after as before, and the next target of a paced wave starts as soon. Answers about windows hold no longer than they did, so that agents
--- give new ones. Deadlines of roll-outs stay as they are: they are times of the clock.
+-- give new ones. A roll-out that is being planned tries for a minute again to find the jobs of its plan. Deadlines of roll-outs stay as
+-- they are: they are times of the clock.
 --
 -- Parameters:
 --   @turned_at  What the clock showed at the last pass before the jump.
@@ -85,7 +86,11 @@ BEGIN
     WHERE w.bake_until > @now
         OR w.probe_at > @now;
     UPDATE r
-    SET r.next_check_at = CASE WHEN r.next_check_at <= @turned_at THEN @now ELSE DATEADD(SECOND, -@jump, r.next_check_at) END
+    SET r.next_check_at = CASE
+            WHEN r.state = N'Planning' THEN DATEADD(MINUTE, -1, @now) -- add_rollout_waves: nobody has tried for a minute
+            WHEN r.next_check_at <= @turned_at THEN @now
+            ELSE DATEADD(SECOND, -@jump, r.next_check_at)
+        END
     FROM @locked AS l
     INNER LOOP JOIN jobs_internal.rollouts AS r ON r.execution_id = l.execution_id;
 

@@ -398,6 +398,7 @@ BEGIN
             FROM jobs_internal.group_changes AS c
             WHERE c.resolved_at > @before
                 AND c.resolved_at >= @watches_from
+                AND c.resolved_at <= @now -- not a list of before the clock was set back
             ORDER BY c.resolved_at DESC
         ),
         seen AS (
@@ -450,6 +451,7 @@ BEGIN
                     FROM jobs_internal.group_changes AS c
                     WHERE c.resolved_at > @before
                         AND c.resolved_at >= @watches_from
+                        AND c.resolved_at <= @now
                 ) AS f
             ) > 10000 THEN 1
             ELSE 0

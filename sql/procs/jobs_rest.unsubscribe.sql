@@ -1,6 +1,6 @@
 -- Removes a subscription of a tenant of the SAP surface. With the last one, its jobs are deleted with their schedules and logs, its
 -- active runs are canceled, and its tokens are refused from then on (S-59). The row of the tenant stays. The jobs are deleted one
--- transaction each; if the call is interrupted, or meets a job that is being deleted, a repetition deletes the rest.
+-- transaction each; if the call is interrupted, a repetition deletes the rest. Jobs that another call has deleted are passed over.
 --
 -- A deleted job is in no view any more, and no run uses its secrets. Their sealed values and the data of its runs stay in tables until
 -- agents delete them, when its runs have ended: see jobs_internal.delete_leftovers.
@@ -34,6 +34,7 @@ BEGIN
     DECLARE @subscribed BIT;
     DECLARE @job INT;
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @version INT;
 
     IF DATALENGTH(@tenant) > 256
         THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
@@ -93,8 +94,17 @@ BEGIN
             BREAK;
         BEGIN TRANSACTION;
         EXECUTE jobs_internal.check_job_agent;
-        EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
-        EXECUTE jobs_internal.delete_rest_job @job = @job, @job_id = @job_id;
+        SET @job_id = (SELECT r.job_id FROM jobs_internal.rest_jobs AS r WHERE r.rest_job_id = @job);
+        -- As in jobs_internal.lock_rest_job: current_version is in no index, so that the lock is on the clustered key.
+        SELECT @version = j.current_version
+        FROM jobs_internal.jobs AS j WITH (UPDLOCK, ROWLOCK)
+        WHERE j.job_id = @job_id;
+        -- Another session may have deleted the job before.
+        IF EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.rest_job_id = @job)
+        BEGIN
+            EXECUTE jobs_internal.lock_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
+            EXECUTE jobs_internal.delete_rest_job @job = @job, @job_id = @job_id;
+        END;
         COMMIT TRANSACTION;
     END;
     RETURN 0;

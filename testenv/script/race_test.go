@@ -272,6 +272,23 @@ OR (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.schedule_id =
 	},
 }
 
+// tenantCalls are calls of procedures that change tenants of the SAP surface.
+var tenantCalls = []concurrentCall{
+	{
+		name: "unsubscribe",
+		setup: `EXEC jobs_rest.subscribe N't%[1]d', N'u%[1]d', N'app';
+DECLARE @n INT = 1, @tenant NVARCHAR(128) = N't%[1]d', @job NVARCHAR(MAX);
+WHILE @n <= 5
+BEGIN
+    SET @job = CONCAT(N'{"name": "j', @n, N'", "action": "https://h.example/"}');
+    EXEC jobs_rest.set_job @tenant, @job;
+    SET @n = @n + 1;
+END;`,
+		call:  `EXEC jobs_rest.unsubscribe N't%d', N'app';`,
+		check: `SELECT tenant_id FROM jobs_internal.rest_jobs;`,
+	},
+}
+
 // TestTwoSessionsAtOnce calls each procedure from two sessions at the same time, repeatedly. One or
 // both may succeed, but no effect occurs twice or in part, and the session that fails gets the
 // documented error.
@@ -285,7 +302,7 @@ func TestTwoSessionsAtOnce(t *testing.T) {
 			return err
 		}
 		require.NoError(t, exec(t.Context(), "EXEC jobs.sp_add_target_group N'g';"))
-		for _, c := range slices.Concat(jobCalls, targetGroupCalls, scheduleCalls, agentCalls) {
+		for _, c := range slices.Concat(jobCalls, targetGroupCalls, scheduleCalls, agentCalls, tenantCalls) {
 			t.Run(c.name, func(t *testing.T) {
 				for round := range rounds {
 					if c.setup != "" {
