@@ -148,7 +148,7 @@ func newWatchCommand(a *connect.App) *cobra.Command {
 		Long: `Wait for the end of a roll-out, which may have ended already. While it waits, it shows the current wave on
 stderr (--progress), and says when the roll-out waits for a person; it prints the waves at the end. It exits with
   0    if the roll-out succeeded
-  7    if it was aborted, or failed
+  7    if it was aborted, or failed, or has no targets; --allow-skipped accepts that
   124  if --wait-timeout has passed; the roll-out goes on
   130  after Ctrl-C; the roll-out goes on`,
 		RunE: func(cmd *cobra.Command, args []string) error {
