@@ -542,7 +542,7 @@ func longer(
 	extend func(rollouts.Store, context.Context, uuid.UUID, time.Duration) error,
 ) func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
 	return func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
-		by, err := command.ParseDuration(args[1])
+		by, err := command.ParsePeriod(args[1])
 		if err != nil {
 			return exit.Usagef("invalid duration %q: %w", args[1], err)
 		}
