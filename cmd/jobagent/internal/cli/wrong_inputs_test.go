@@ -222,7 +222,7 @@ var wrongInputs = []struct {
 	{"step show j --step-id 9", 3, `no step with the ID 9; jobagent step list JOB shows its steps`},
 	{"step show j --step-name Größe", 3, `no step named "Größe"; jobagent step list JOB shows its steps`},
 	{"question show 99", 3, "question 99 does not exist"},
-	{"question ask SELECT~1 --target-group g", 6, "An administrator switches them on: jobagent setting set gives the setting 'questions' the value 1. Members"},
+	{"question ask SELECT~1 --target-group g", 6, "To switch them on, an administrator sets the setting 'questions' to 1 (jobagent setting set). Members"},
 	{"rollout show " + run1, 3, "is not a roll-out, or has not begun"},
 	{"rollout resume " + run1, 3, "jobagent rollout list shows all roll-outs"},
 	{"rollout undo " + noRun, 3, "is not a roll-out, or has not begun"},
