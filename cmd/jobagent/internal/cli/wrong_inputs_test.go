@@ -299,7 +299,7 @@ var wrongInputs = []struct {
 	{"execution rerun " + run1 + " --execution-id x", 2, "--execution-id"},
 	{"execution complete " + run1, 2, "--succeeded"},
 	{"execution complete " + run1 + " --succeeded --failed", 2, "--"},
-	{"execution complete " + run1 + " --succeeded --target x", 2, "--target"},
+	{"execution complete " + run1 + " --succeeded --target x/y", 3, "jobagent execution callbacks shows"},
 	{"limit set Planet x 5", 2, "SCOPE"},
 	{"limit set Job j 0", 2, "invalid limit"},
 	{"limit set Job j many", 2, "invalid limit"},

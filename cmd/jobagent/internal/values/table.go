@@ -291,6 +291,7 @@ var ownFlags = map[string]Kind{
 	"execution list --lifecycle":            several(append([]string{"Running"}, lifecycles...)...),
 	"execution targets --lifecycle":         several(append([]string{"Running"}, lifecycles...)...),
 	"doctor --credential":                   credential,
+	"execution complete --target":           place,
 	"execution give-up --target":            place,
 	"execution retry-now --target":          place,
 	"action try --credential":               credential,
