@@ -228,6 +228,7 @@ var wrongInputs = []struct {
 	{"rollout undo " + noRun, 3, "is not a roll-out, or has not begun"},
 	{"rollout show j", 2, `not a GUID, nor the first 4 or more of its hexadecimal digits; jobagent rollout list shows the latest roll-outs`},
 	{"rollout approve 00000000-0000-0000-0000-000000000000", 2, "the zero GUID belongs to no roll-out; jobagent rollout list"},
+	{"target window set w --calendar c --server s", 2, "want both --server and --database, or --tag-filter"},
 	{"target window set w --calendar c", 2, "want --tag-filter, or --server and --database"},
 	{"target pause s d --until 2020-01-01", 2, "Invalid --until: want a time in the future (UTC)"},
 	{"question ask SELECT~1 --target-group g --timeout 11m", 6, "switched off"},
