@@ -17,6 +17,8 @@ type Job struct {
 	Declared []parameters.Declaration
 	// Used are the names that the steps of the current version use, such as param.tenant.
 	Used []string
+	// RolledOut means that the job has a plan, by which its runs are rolled out in waves.
+	RolledOut bool
 }
 
 // Read reads a job. It returns [dberror.ErrJobNotFound] when there is none of this name.
@@ -29,7 +31,9 @@ func Read(ctx context.Context, store *controldb.Store, name string) (Job, error)
 	if err != nil {
 		return Job{}, err
 	}
-	return New(job.Parameters, steps)
+	j, err := New(job.Parameters, steps)
+	j.RolledOut = job.RolloutPlan != ""
+	return j, err
 }
 
 // New makes a job of its declarations and of the steps of its current version.

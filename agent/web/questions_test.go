@@ -24,7 +24,7 @@ func TestQuestions(t *testing.T) {
 	form := func(further ...string) front.Answer {
 		return b.post(path, b.form(path, append([]string{"target_group", "g1", "max_rows", "10", "timeout_seconds", "20"}, further...)...))
 	}
-	require.Contains(t, form("question", "SELECT 1").Body, "An administrator switches them on")
+	require.Contains(t, form("question", "SELECT 1").Body, "an administrator sets the setting")
 	_, err = f.DB(t, f.Control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_setting N'questions', 1;`)
 	require.NoError(t, err)
 	require.Contains(t, form("question", "  ").Body, "Invalid question: want a T-SQL text")

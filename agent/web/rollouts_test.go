@@ -14,6 +14,8 @@ import (
 	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
 	"github.com/jobagent/jobagent/controldb/rollouts"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -146,6 +148,25 @@ func TestRolloutPages(t *testing.T) {
 	body := b.get(base + "/rollouts/" + run.String()).Body
 	require.Contains(t, body, "Values of the probe")
 	require.Equal(t, 2, strings.Count(body, `<td class="num">4321</td><td class="num">1</td>`), body)
+}
+
+// A roll-out without targets says so.
+func TestRolloutWithoutTargets(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	const group = "no targets"
+	_, err := targetgroups.On(f.Store).Add(t.Context(), group)
+	require.NoError(t, err)
+	name := job(t, f, "PRINT 1;")
+	_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: name, StepID: new(1), TargetGroup: new(group)})
+	require.NoError(t, err)
+	require.NoError(t, catalog.On(f.Store).SetJobRollout(t.Context(), name, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
+	run, err := executions.On(f.Store).Start(t.Context(), executions.StartRequest{Job: name})
+	require.NoError(t, err)
+	rolloutState(t, f, run, rollouts.Succeeded)
+	const text = "The roll-out has no targets"
+	require.Contains(t, as(t, f, "reader").get(base+"/rollouts/"+run.String()).Body, text)
+	require.Contains(t, await(t, f, run).LastMessage, text)
 }
 
 // A roll-out that has ended is undone with the job of its plan, once for a form that is sent twice.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jobagent/jobagent/controldb/catalog"
 	"github.com/jobagent/jobagent/controldb/executions"
+	"github.com/jobagent/jobagent/controldb/holds"
+	"github.com/jobagent/jobagent/controldb/targetgroups"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -188,6 +190,35 @@ func TestRunPages(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.get(base+"/runs/"+second.String()+"/compare?with="+other.String()).Status)
 	require.Equal(t, http.StatusNotFound, b.get(base+"/runs/"+second.String()+"/compare?with=x").Status)
 	requireText(t, b.get(targetPath(f, second, bad)).Body, "The target succeeded in the run before.")
+}
+
+// The list of the targets in one state says what pause holds a target.
+func TestStateOfHeldTargets(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	const group = "held targets"
+	held := targets.NewTarget("zz.example.com", "zz held", "") // no other test has it, and the last one in lists
+	_, err := targetgroups.On(f.Store).Add(t.Context(), group)
+	require.NoError(t, err)
+	_, err = targetgroups.On(f.Store).AddMember(t.Context(), group, targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: held.Server, Database: held.Database})
+	require.NoError(t, err)
+	name := job(t, f, "PRINT N'fine';")
+	_, err = catalog.On(f.Store).UpdateJobStep(t.Context(), model.StepSpec{JobName: name, StepID: new(1), TargetGroup: new(group)})
+	require.NoError(t, err)
+	pause := holds.Pause{Server: held.Server, Database: held.Database, Reason: "moves <away>", Target: held.ID}
+	require.NoError(t, holds.On(f.Store).SetPause(t.Context(), pause))
+	run, err := executions.On(f.Store).StartJob(t.Context(), name, uuid.Nil)
+	require.NoError(t, err)
+	b := as(t, f, "reader")
+	var a front.Answer
+	require.Eventually(t, func() bool {
+		a = b.get(base + "/runs/" + run.String() + "/tree?step=1&state=Created")
+		return a.Status == http.StatusOK && strings.Contains(a.Body, "Waits because the database is paused by ")
+	}, 20*time.Second, 50*time.Millisecond)
+	requireText(t, a.Body, ": moves &lt;away&gt;.")
+	runEquivalents(t, f, a)
+	require.NoError(t, executions.On(f.Store).Stop(t.Context(), run))
+	await(t, f, run)
 }
 
 // TestTargetPageWhileItRuns: the pages of a run that has not ended say what it waits for, and are

@@ -82,6 +82,9 @@ type RunTarget struct {
 	// DurationMS is how long the target took by its agent's clock; see Duration. Nil while it goes
 	// on.
 	DurationMS *int64 `db:"duration_ms"`
+	// WaitingReason says, after "because", what pause or window of the database holds the target;
+	// empty: none does, or RunTargetFilter.Holds is false.
+	WaitingReason string `db:"waiting_reason"`
 }
 
 // Place names the target: server/database, or the server of an endpoint alone.
@@ -122,6 +125,8 @@ type RunTargetFilter struct {
 	Order TargetOrder
 	// After is the key behind which a list by place continues; nil: from its beginning.
 	After *StepRunKey
+	// Holds reads WaitingReason, too.
+	Holds bool
 	// Message is the number of characters to which messages are cut; 0: they are whole.
 	Message int
 	// Limit is the maximum number of targets; 0 means 1000000.
@@ -162,6 +167,9 @@ func (s Store) Targets(ctx context.Context, run uuid.UUID, f RunTargetFilter) ([
 	columns, order := runTargetColumns, placeOrder
 	if f.Message > 0 {
 		columns = strings.Replace(columns, "v.last_message", fmt.Sprintf("LEFT(v.last_message, %d) AS last_message", f.Message), 1)
+	}
+	if f.Holds {
+		columns += ", v.waiting_reason"
 	}
 	switch f.Order {
 	case ByPlace:

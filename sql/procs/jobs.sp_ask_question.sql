@@ -62,8 +62,8 @@ BEGIN
     IF (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'questions') = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Questions to target groups are switched off. An administrator switches them on: jobs.sp_set_setting ',
-            N'gives the setting ''questions'' the value 1. ',
+            N'Questions to target groups are switched off. To switch them on, an administrator sets the setting ''questions'' to 1 ',
+            N'(jobs.sp_set_setting). ',
             N'Members of the role jobs_operator can then read whatever the credentials of the agents can read.'
         ), N'%', N'%%');
         THROW 50422, @message, 1;

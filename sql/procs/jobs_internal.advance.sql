@@ -472,6 +472,7 @@ BEGIN
                     ELSE N'Job execution succeeded.'
                 END,
                 CASE
+                    WHEN r.lifecycle = N'Succeeded' AND r.targets = 0 THEN N' The roll-out has no targets.'
                     WHEN r.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN N' ' + ( -- as jobs.Tolerated of Go
                         SELECT
                             CAST(SUM(s.tolerated) AS NVARCHAR(12)) + N' of ' + CAST(SUM(s.targets) AS NVARCHAR(12))
@@ -502,12 +503,14 @@ BEGIN
                     WHEN m.skipped > 0 THEN N'SucceededWithSkipped'
                     ELSE N'Succeeded'
                 END AS lifecycle,
-                o.reason
+                o.reason,
+                o.targets
             FROM @movable AS m
             OUTER APPLY (
                 SELECT
                     o.state,
                     o.reason,
+                    o.targets,
                     CASE
                         WHEN o.targets > (
                             SELECT COALESCE(SUM(w.succeeded), 0)

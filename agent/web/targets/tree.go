@@ -336,7 +336,7 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 	var next *executions.StepRunKey
 	if d.Targets, next, err = controldb.ReadPage(after, pageOfState, func(p controldb.Page[executions.StepRunKey]) ([]executions.RunTarget, error) {
 		return executions.On(r.Store).Targets(ctx, run, executions.RunTargetFilter{
-			Steps: []int{d.StepID}, Lifecycles: []jobs.Lifecycle{state}, After: p.After, Limit: p.Top,
+			Steps: []int{d.StepID}, Lifecycles: []jobs.Lifecycle{state}, Holds: true, After: p.After, Limit: p.Top,
 		})
 	}, executions.RunTarget.Key); err != nil {
 		return nil, err
@@ -349,7 +349,7 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 	v := h.view(r, fmt.Sprintf("Step %d: targets in the state %s", d.StepID, wording.Clip(string(state), 40, wording.Characters)), "state", d)
 	v.Crumbs = append(v.Crumbs, page.NewLink("Tree", r.Path("runs", run.String(), "tree")))
 	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @step INT = N'?', @state NVARCHAR(50) = N'?';
-SELECT target_server_name, target_database_name, last_message
+SELECT target_server_name, target_database_name, last_message, waiting_reason
 FROM jobs.job_execution_targets
 WHERE job_execution_id = @run
     AND step_id = @step

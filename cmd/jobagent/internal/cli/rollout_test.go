@@ -93,7 +93,8 @@ func TestRolloutCommands(t *testing.T) {
 	require.Contains(t, stderr, "has no plan")
 	require.Empty(t, must("execution", "list", "-o", "name"), "nothing was started")
 	require.NoError(t, catalog.On(server.Store).SetJobRollout(t.Context(), "migrate", plan, nil))
-	must("job", "start", "migrate", "--no-rollout", "--param", "fail=1", "--execution-id", "00000000-0000-4000-8000-000000000009")
+	require.Contains(t, must("job", "start", "migrate", "--no-rollout", "--param", "fail=1", "--execution-id", "00000000-0000-4000-8000-000000000009"),
+		"to follow the run: jobagent execution watch ")
 	code, _, stderr = run("execution", "watch", "00000000-0000-4000-8000-000000000009", "-o", "json")
 	require.Equal(t, exit.CodeRunFailed, code, stderr)
 	code, _, stderr = run("rollout", "show", "00000000-0000-4000-8000-000000000009")
@@ -136,7 +137,7 @@ func TestRolloutCommands(t *testing.T) {
 
 	// A gate stops the second one.
 	failing := "00000000-0000-4000-8000-00000000000a"
-	must("job", "start", "migrate", "--param", "fail=1", "--hold", "--execution-id", failing)
+	require.Contains(t, must("job", "start", "migrate", "--param", "fail=1", "--hold", "--execution-id", failing), "to follow the roll-out: jobagent rollout watch "+failing)
 	until(failing, rollouts.Paused)
 	must("rollout", "resume", failing)
 	until(failing, rollouts.Waiting)

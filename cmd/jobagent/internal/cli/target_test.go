@@ -37,6 +37,7 @@ func TestPausesOfTargets(t *testing.T) {
 		{exit.CodeUsage, "--for and --until cannot be combined", []string{"pause", "s", "d", "--for", "1h", "--until", "2999-01-01"}},
 		{exit.CodeUsage, "invalid --for -1h: want at least 1s", []string{"pause", "s", "d", "--for", "-1h"}},
 		{exit.CodeUsage, "invalid --for 0: want at least 1s", []string{"pause", "s", "d", "--for", "0"}},
+		{exit.CodeUsage, "want a unit, such as 5m, 5h or 5d", []string{"pause", "s", "d", "--for", "5"}},
 		{exit.CodeUsage, "want whole seconds", []string{"pause", "s", "d", "--for", "1500ms"}},
 		{exit.CodeUsage, "Invalid --for: want 1 to 31622400 seconds (366 days).", []string{"pause", "s", "d", "--for", "367d"}},
 		{exit.CodeUsage, "--until", []string{"pause", "s", "d", "--until", "soon"}},

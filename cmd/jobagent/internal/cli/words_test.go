@@ -136,6 +136,8 @@ func TestWords(t *testing.T) {
 		{"schedule delete", "The schedule of the job's own definition cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.",
 			"The schedule of the job's own definition cannot be deleted. Disable it with jobagent job update --enabled=false."},
 		{"execution complete", "want @success = 1 or @success = 0.", "want --succeeded or --failed."},
+		{"execution explain", "a report must end attempt 1; jobs.callbacks shows it, and jobs.sp_complete_callback reports by hand",
+			"a report must end attempt 1; jobagent execution callbacks shows it, and jobagent execution complete reports by hand"},
 		{"alert test", "Give it some with jobs.sp_update_alert @channels.", "Give it some with jobagent alert rule update --channel."},
 		{"limit set", "N'*' means all, N'(default)' the agents' default credential.", "'*' means all, '(default)' the agents' default credential."},
 		{"execution rerun", "the run CFF0E395-1CCF-46F2-8BF3-D59C11379EB7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'", "the run cff0e395-1ccf-46f2-8bf3-d59c11379eb7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'"},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,28 @@ func TestParseDuration(t *testing.T) {
 		_, err := ParseDuration(text)
 		require.Error(t, err, text)
 	}
+}
+
+// A period needs a unit.
+func TestParsePeriod(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"5m": 5 * time.Minute, "7d": 7 * 24 * time.Hour, "0": 0, "-1h": -time.Hour} {
+		d, err := ParsePeriod(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, d, text)
+	}
+	for _, text := range []string{"5", " 90 ", "-1"} {
+		_, err := ParsePeriod(text)
+		require.ErrorContains(t, err, "want a unit, such as "+strings.TrimSpace(text)+"m, ")
+	}
+	_, err := ParsePeriod("soon")
+	require.Error(t, err)
+	flags := pflag.NewFlagSet("x", pflag.ContinueOnError)
+	var d time.Duration
+	AddPeriod(flags, &d, "for", time.Hour, "")
+	require.ErrorContains(t, flags.Parse([]string{"--for=5"}), "want a unit")
+	require.NoError(t, flags.Parse([]string{"--for=2d"}))
+	require.Equal(t, 48*time.Hour, d)
 }
 
 // A flag takes and shows durations; one in seconds has whole ones.

@@ -117,11 +117,23 @@ func ParseDuration(text string) (time.Duration, error) {
 	return whole + d, nil
 }
 
+// ParsePeriod parses a duration such as that of a pause, which people think of in hours or days. It
+// is [ParseDuration], but it refuses a number without a unit, which would be seconds.
+func ParsePeriod(text string) (time.Duration, error) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n != 0 {
+		return 0, fmt.Errorf("want a unit, such as %[1]dm, %[1]dh or %[1]dd", n)
+	}
+	return ParseDuration(text)
+}
+
 // duration is the value of a flag that is a duration.
 type duration struct {
 	d *time.Duration
 	// seconds receives whole seconds instead.
 	seconds *int
+	// unit means that a number needs a unit.
+	unit bool
 }
 
 // AddDuration adds a flag that is a duration.
@@ -136,8 +148,25 @@ func AddSeconds(flags *pflag.FlagSet, seconds *int, name string, absent int, usa
 	flags.Var(duration{seconds: seconds}, name, usage)
 }
 
+// AddPeriod adds a flag that is a duration with a unit ([ParsePeriod]).
+func AddPeriod(flags *pflag.FlagSet, d *time.Duration, name string, absent time.Duration, usage string) {
+	*d = absent
+	flags.Var(duration{d: d, unit: true}, name, usage)
+}
+
+// AddPeriodSeconds adds a flag that is a duration with a unit, in whole seconds.
+func AddPeriodSeconds(flags *pflag.FlagSet, seconds *int, name string, absent int, usage string) {
+	*seconds = absent
+	flags.Var(duration{seconds: seconds, unit: true}, name, usage)
+}
+
 func (v duration) Set(text string) error {
 	d, err := ParseDuration(text)
+	if v.unit {
+		if d, err = ParsePeriod(text); err != nil {
+			err = fmt.Errorf("invalid duration %q: %w", text, err)
+		}
+	}
 	if err != nil {
 		return err
 	}

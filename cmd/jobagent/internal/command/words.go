@@ -56,6 +56,9 @@ func InWords(cmd *cobra.Command, err error) error {
 	return &wordedError{text, err}
 }
 
+// TextInWords returns a text of a procedure in the words of a command, as InWords does for errors.
+func TextInWords(cmd *cobra.Command, text string) string { return Words(cmd, message.Parse(text)) }
+
 // wordedError is an error with another text.
 type wordedError struct {
 	text  string

@@ -284,7 +284,7 @@ func describeTargets(r output.Rollout) string {
 
 // endRollout prints a roll-out that was watched to its end. It returns an error if it did not
 // succeed.
-func (w *watched) endRollout(ctx context.Context, p *output.Printer, store *controldb.Store) error {
+func (w *watched) endRollout(ctx context.Context, p *output.Printer, store *controldb.Store, wait Wait) error {
 	var d output.RolloutDetail
 	var run executions.Run
 	err := w.away.persist(ctx, func(ctx context.Context) (err error) {
@@ -300,13 +300,25 @@ func (w *watched) endRollout(ctx context.Context, p *output.Printer, store *cont
 	if err := p.Emit(result, func(out io.Writer) error { return PrintRollout(p, out, d) }); err != nil {
 		return err
 	}
-	r := d.Rollout
+	return wait.rolloutVerdict(p, d.Rollout)
+}
+
+// rolloutVerdict is [Wait.verdict] for a roll-out.
+func (w *Wait) rolloutVerdict(p *output.Printer, r output.Rollout) error {
 	if r.State != string(rollouts.Succeeded) {
 		why := ""
 		if r.Reason != "" {
 			why = ": " + strings.TrimSuffix(output.OneLine(output.Said(r.Reason)), ".")
 		}
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("the roll-out %s of job %s ended as %s%s; see jobagent rollout show %s", r.ID, r.JobName, r.State, why, r.ID))
+	}
+	if r.Targets == 0 {
+		const why = "no target ran: the roll-out has no targets"
+		if !w.AllowSkipped {
+			return exit.With(exit.CodeRunFailed, fmt.Errorf("the roll-out %s of job %s ended as %s, but %s; see jobagent execution explain %s, or accept it with --allow-skipped",
+				r.ID, r.JobName, r.State, why, r.ID))
+		}
+		return p.Warn([]string{fmt.Sprintf("%s; see jobagent execution explain %s", why, r.ID)})
 	}
 	var warnings []string
 	for _, one := range []struct {

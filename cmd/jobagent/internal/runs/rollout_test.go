@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb/rollouts"
 )
@@ -31,6 +32,22 @@ func (preflighting) PreflightProgress(_ context.Context, w rollouts.Wave) (ended
 		return 0, 0, nil
 	}
 	return 12, w.Targets, nil
+}
+
+// A roll-out without targets has done nothing, so whoever waits for it is told.
+func TestVerdictOfEmptyRollout(t *testing.T) {
+	t.Parallel()
+	var stderr strings.Builder
+	p := &output.Printer{Stderr: &stderr}
+	empty := output.NewRollout(rollouts.Rollout{ID: uuid.New(), JobName: "j", State: rollouts.Succeeded})
+	err := (&Wait{}).rolloutVerdict(p, empty)
+	require.Equal(t, exit.CodeRunFailed, exit.Code(err))
+	require.ErrorContains(t, err, "no target ran: the roll-out has no targets")
+	require.NoError(t, (&Wait{AllowSkipped: true}).rolloutVerdict(p, empty))
+	require.Contains(t, stderr.String(), "warning: no target ran: the roll-out has no targets")
+	stderr.Reset()
+	require.NoError(t, (&Wait{}).rolloutVerdict(p, output.NewRollout(rollouts.Rollout{State: rollouts.Succeeded, Targets: 1, Succeeded: 1})))
+	require.Empty(t, stderr.String())
 }
 
 // TestPreflightProgress: while a preflight runs, the roll-out says how many of its checks have

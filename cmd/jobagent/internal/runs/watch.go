@@ -134,7 +134,7 @@ func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uu
 	case err != nil:
 		return err
 	case f.rollout != nil:
-		return f.endRollout(ctx, p, store)
+		return f.endRollout(ctx, p, store, w)
 	}
 	views := output.Each(rows, View)
 	tree := NewTree(p)

@@ -71,6 +71,7 @@ var (
 	number       = Kind{Words: "a number", Max: 20, source: nothing}
 	instant      = Kind{Words: "a time such as 2026-01-31T22:00:00Z, 2026-01-31 22:00 or 2026-01-31", Max: 64, source: nothing}
 	span         = Kind{Words: "a duration such as 90s, 15m, 24h or 7d, or a number of seconds", Max: 64, source: nothing}
+	period       = Kind{Words: "a duration such as 15m, 24h or 7d", Max: 64, source: nothing}
 	zone         = Kind{Words: "the name of a time zone, such as Europe/Berlin", Hint: "jobagent schedule zones shows all zones", Max: maxName, source: zones}
 	reference    = Kind{Words: "env:NAME or file:PATH", Max: maxWord, source: words("env:", "file:")}
 	aContext     = Kind{Words: "the name of a context", Hint: "jobagent context list shows all contexts", Max: maxContext, source: contextNames}
@@ -112,7 +113,7 @@ func newName(what string) Kind {
 // argumentKinds are the kinds of arguments, by their words in usage lines.
 var argumentKinds = map[string]Kind{
 	"JOB": job, "GROUP": group, "SCHEDULE": timetable, "CALENDAR": calendar, "SECRET": secret, "RULE": rule, "CHANNEL": channel,
-	"ACCOUNT": account, "EXECUTION_ID": execution, "ROLLOUT_ID": rollout, "SERVER/DATABASE": place, "DURATION": span, "STEP": step, "PARAMETER": {Words: "the name of a parameter", Max: maxName, source: declaredNames},
+	"ACCOUNT": account, "EXECUTION_ID": execution, "ROLLOUT_ID": rollout, "SERVER/DATABASE": place, "DURATION": period, "STEP": step, "PARAMETER": {Words: "the name of a parameter", Max: maxName, source: declaredNames},
 	"JOB|EXECUTION_ID": jobOrRun, "JOB|JOB_ID": job,
 	"TARGET_ID":      {Words: "the target ID of a member", Hint: "jobagent target-group show GROUP lists the IDs", Max: 40, Form: isGUID, source: names(naming.OfMembers)},
 	"ALERT_ID":       {Words: "the ID of an alert", Hint: "jobagent alert list shows the open alerts", Max: 20, source: names(naming.OfAlerts)},
@@ -277,6 +278,8 @@ var ownFlags = map[string]Kind{
 	"context add --auth":                    removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --auth":                 removable(loose("entra", "entra-managed-identity", "entra-service-principal")),
 	"context update --user":                 removable(word),
+	"alert mute --for":                      period,
+	"target pause --for":                    period,
 	"account create --database":             {Words: "the name of a control database in the configuration", Max: maxName, source: nothing},
 	"alert rule add --job":                  removable(job),
 	"alert rule update --job":               removable(job),
@@ -288,6 +291,7 @@ var ownFlags = map[string]Kind{
 	"execution list --lifecycle":            several(append([]string{"Running"}, lifecycles...)...),
 	"execution targets --lifecycle":         several(append([]string{"Running"}, lifecycles...)...),
 	"doctor --credential":                   credential,
+	"execution complete --target":           place,
 	"execution give-up --target":            place,
 	"execution retry-now --target":          place,
 	"action try --credential":               credential,

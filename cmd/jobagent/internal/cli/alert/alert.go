@@ -225,7 +225,7 @@ func newMuteCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	command.AddDuration(cmd.Flags(), &d, "for", time.Hour, "how long")
+	command.AddPeriod(cmd.Flags(), &d, "for", time.Hour, "how long")
 	cmd.Flags().StringVar(&note, "note", "", "the reason")
 	cmd.Flags().BoolVar(&off, "off", false, "end it")
 	return cmd

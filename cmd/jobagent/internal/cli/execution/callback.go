@@ -93,12 +93,9 @@ another callback of the run, is refused.`,
 			if cmd.Flags().Changed("attempt") {
 				ref.Attempt = &attempt
 			}
-			if target != "" {
-				id, err := uuid.Parse(target)
-				if err != nil {
-					return exit.Usagef("invalid --target %q: not a GUID; jobagent execution callbacks shows the target IDs", target)
-				}
-				ref.Target = &id
+			if cmd.Flags().Changed("target") {
+				one := targetOf(target)
+				ref.Target = &one
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := callbacks.On(store).Complete(cmd.Context(), ref, succeeded, message); err != nil {
@@ -117,7 +114,7 @@ another callback of the run, is refused.`,
 	cmd.Flags().BoolVar(&failed, "failed", false, "the work failed")
 	cmd.Flags().StringVar(&message, "message", "", "text for the history")
 	cmd.Flags().IntVar(&step, "step-id", 0, "the step, if the run has callbacks of several steps")
-	cmd.Flags().StringVar(&target, "target", "", "`GUID` of the target, if the run has callbacks of several targets")
+	cmd.Flags().StringVar(&target, "target", "", "the target, if the run has callbacks of several targets: `SERVER/DATABASE`, the server of an endpoint, or a GUID")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "the attempt, if an earlier one of the target was reported")
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
@@ -72,14 +73,14 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 			if v.AdvanceSkipped != nil {
 				v.AdvanceLock = store.DescribeAdvanceLock(cmd.Context())
 			}
-			return a.Emit(v, func(w io.Writer) error { return printExplanation(w, v) })
+			return a.Emit(v, func(w io.Writer) error { return printExplanation(cmd, w, v) })
 		}),
 	}
 }
 
 // printExplanation prints an explanation: a sentence, the waiting rows, their totals, and the
 // totals of the rows that have ended.
-func printExplanation(w io.Writer, e output.Explanation) error {
+func printExplanation(cmd *cobra.Command, w io.Writer, e output.Explanation) error {
 	width, _, ok := terminal.Size(w)
 	if ok {
 		width = max(20, width-2)
@@ -102,7 +103,11 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 			if x.Database != "" {
 				target += "/" + x.Database
 			}
-			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.Said(x.Explanation))
+			why := x.Explanation
+			if x.WaitsFor == "Callback" { // it names a view and a procedure; other texts may have messages of scripts
+				why = command.TextInWords(cmd, why)
+			}
+			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.Said(why))
 		}
 		if err := t.Write(w); err != nil {
 			return err

@@ -441,6 +441,9 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				started := output.StartedJob{ID: run, Job: args[0], Chosen: len(req.OnlyTargets)}
 				on := describeSize(cmd.Context(), store, &started)
 				if !wait.Wanted {
+					if job.RolledOut && !plain {
+						return a.Done(started, "started %s%s\nto follow the roll-out: jobagent rollout watch %s", run, on, run)
+					}
 					return a.Done(started, "started %s%s\nto follow the run: jobagent execution watch %s", run, on, run)
 				}
 				runs.Started(&a.Printer, run, args[0], on)

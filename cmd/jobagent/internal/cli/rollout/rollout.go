@@ -148,7 +148,7 @@ func newWatchCommand(a *connect.App) *cobra.Command {
 		Long: `Wait for the end of a roll-out, which may have ended already. While it waits, it shows the current wave on
 stderr (--progress), and says when the roll-out waits for a person; it prints the waves at the end. It exits with
   0    if the roll-out succeeded
-  7    if it was aborted, or failed
+  7    if it was aborted, or failed, or has no targets; --allow-skipped accepts that
   124  if --wait-timeout has passed; the roll-out goes on
   130  after Ctrl-C; the roll-out goes on`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -542,7 +542,7 @@ func longer(
 	extend func(rollouts.Store, context.Context, uuid.UUID, time.Duration) error,
 ) func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
 	return func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
-		by, err := command.ParseDuration(args[1])
+		by, err := command.ParsePeriod(args[1])
 		if err != nil {
 			return exit.Usagef("invalid duration %q: %w", args[1], err)
 		}

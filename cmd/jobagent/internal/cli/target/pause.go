@@ -97,7 +97,7 @@ its pause gets the new reason and end.`,
 	flags := cmd.Flags()
 	flags.StringVar(&reason, "reason", "", "why, for whoever asks what a run waits for")
 	flags.StringVar(&until, "until", "", "`TIME` at which the pause ends by itself")
-	command.AddSeconds(flags, &seconds, "for", 0, "how long the pause lasts, by the clock of the control database, at most 366d")
+	command.AddPeriodSeconds(flags, &seconds, "for", 0, "how long the pause lasts, by the clock of the control database, at most 366d")
 	return cmd
 }
 

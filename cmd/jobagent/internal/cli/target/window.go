@@ -69,6 +69,9 @@ of the tag --zone-tag of each database.`,
   jobagent target window set gold --tag-filter "tier = 'gold'" --calendar nights --blackouts month-end --zone Europe/Berlin
   jobagent target window set tenant17 --server sql1.example.com --database tenant17 --calendar nights`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if (w.Server == "") != (w.Database == "") {
+				return exit.Usagef("want both --server and --database, or --tag-filter")
+			}
 			w.Name = args[0]
 			if w.Zone != "" {
 				if _, err := schedule.LoadZone(w.Zone); err != nil {

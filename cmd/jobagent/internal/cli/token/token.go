@@ -133,7 +133,7 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	}
 	end, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		d, err := command.ParseDuration(text)
+		d, err := command.ParsePeriod(text)
 		if err != nil {
 			return time.Time{}, exit.Usagef("invalid --expires %q: want a duration such as 90d, or an instant such as 2030-01-31T00:00:00Z", text)
 		}
