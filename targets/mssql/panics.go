@@ -24,7 +24,8 @@ func (p *Panics) Keep(fn func()) {
 	fn()
 }
 
-// Pass panics with the text of the first panic, if there was one. All calls of Keep must have ended.
+// Pass panics with the text of the first panic, if there was one. All calls of Keep must have
+// ended.
 func (p *Panics) Pass() {
 	if p.first != "" {
 		panic(p.first)

@@ -98,8 +98,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A panic while a member is listed reaches the caller, who can recover it: otherwise it would end the
-// process.
+// A panic while a member is listed reaches the caller, who can recover it: otherwise it would end
+// the process.
 func TestResolvePanics(t *testing.T) {
 	t.Parallel()
 	defer func() {
