@@ -148,6 +148,8 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	res := runner.Run(ctx, attempt)
 	h.cfg.Metrics.ActionEnded(string(task.CommandType), string(res.Error.Class), statusOf(res))
 	if res.Outcome == targets.NotSent && refused != nil {
+		h.log.Warn("an action was not sent, because the call before its first byte failed; returning the task",
+			append(taskFields(task), zap.Error(refused))...)
 		return h.retreat(ctx, task, refused.Error())
 	}
 	if res.Outcome == targets.Unknown && errors.Is(context.Cause(ctx), ErrStopping) {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -48,6 +49,12 @@ type scheduler struct {
 	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
 	// schedules of these kinds again.
 	unknownKinds []string
+	engine       engine
+	// failed are the schedules, failedWindows the windows, and failedCalendars the texts of the
+	// calendars for which the engine has failed.
+	failed          map[controldb.ScheduleID]bool
+	failedWindows   map[[2]int64]bool
+	failedCalendars map[string]bool
 	// refused are the schedules of which a validation or a firing was refused. refusedWindows are
 	// the windows of which an answer was refused, by roll-out and answer.
 	refused        map[controldb.ScheduleID]bool
@@ -63,7 +70,9 @@ func newScheduler(
 ) *scheduler {
 	return &scheduler{
 		store: store, term: term, crowd: crowd, wakeController: wakeController, cfg: cfg,
-		refused: map[controldb.ScheduleID]bool{}, refusedWindows: map[[2]int64]bool{},
+		engine: newEngine(), failed: map[controldb.ScheduleID]bool{}, failedWindows: map[[2]int64]bool{},
+		failedCalendars: map[string]bool{},
+		refused:         map[controldb.ScheduleID]bool{}, refusedWindows: map[[2]int64]bool{},
 		log: log.With(zap.String(keyService, "scheduler")),
 	}
 }
@@ -113,7 +122,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	calendars := readCalendars(due.Calendars)
+	calendars := s.readCalendars(due.Calendars)
 	validated, err := s.validate(ctx, due, calendars)
 	if err != nil {
 		return 0, err
@@ -144,7 +153,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedules) error {
 	states := make([]controldb.WindowState, 0, len(due.Windows))
 	for _, w := range due.Windows {
-		states = append(states, windowState(w, due.Now))
+		states = append(states, s.windowState(w, due.Now))
 	}
 	if len(states) == 0 {
 		return nil
@@ -171,15 +180,6 @@ func (s *scheduler) refuseWindow(w controldb.Window, err error) {
 	s.refusedWindows[key] = true
 	s.log.Error("the control database refuses the answer about a window, which counts as closed; other windows go on",
 		zap.String(keyName, w.Calendar), zap.Error(err))
-}
-
-// windowState evaluates a window at an instant.
-func windowState(w controldb.Window, at time.Time) controldb.WindowState {
-	state := controldb.WindowState{Window: w, At: at}
-	state.Open, state.Changes, state.Fault = schedule.NamedOpenTimes{
-		Calendar: w.Calendar, Spec: w.Spec, Blackouts: w.Blackouts, BlackoutsSpec: w.BlackoutsSpec, Zone: w.Zone,
-	}.StateAt(at)
-	return state
 }
 
 // watch logs, at most once a minute, the schedules that are due and do not fire: rounds skip
@@ -209,26 +209,7 @@ func (s *scheduler) watch(ctx context.Context) {
 func (s *scheduler) validate(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {
-	var validations []controldb.Validation
-	for _, sched := range due.Unvalidated {
-		d := definitionOf(sched)
-		d.MinInterval = due.MinInterval
-		v, err := firing.Validate(d, calendars, due.Now)
-		if err != nil {
-			s.skipKind(sched, err)
-			more = true // other schedules may not have been listed
-			continue
-		}
-		validation := controldb.Validation{
-			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.Warnings, Zone: v.Zone,
-			Engine: schedule.Engine(), NextDueAt: v.Next, NextFireAt: v.Fire, Upcoming: v.Upcoming,
-			Description: v.Description, RecheckAt: v.RecheckAt,
-		}
-		if v.Faults != nil {
-			validation.Errors = schedule.ErrorJSON(v.Faults)
-		}
-		validations = append(validations, validation)
-	}
+	validations, more := s.computeValidations(due, calendars)
 	recorded, err := storeApart(ctx, validations,
 		func(ctx context.Context, some []controldb.Validation) ([]controldb.RecordedValidation, error) {
 			return s.store.RecordValidations(ctx, s.term.ID, some)
@@ -255,6 +236,35 @@ func (s *scheduler) validate(
 		}
 	}
 	return more, nil
+}
+
+// computeValidations validates the schedules that wait for validation. more means that the next
+// round should follow at once.
+func (s *scheduler) computeValidations(due controldb.DueSchedules, calendars firing.Calendars) (list []controldb.Validation, more bool) {
+	for _, sched := range due.Unvalidated {
+		d := definitionOf(sched)
+		d.MinInterval = due.MinInterval
+		v, err := guarded(func() (firing.Validation, error) { return s.engine.validate(d, calendars, due.Now) })
+		switch {
+		case errors.Is(err, firing.ErrUnknownKind):
+			s.skipKind(sched, err)
+			more = true // other schedules may not have been listed
+			continue
+		case err != nil:
+			s.fail(sched, err)
+			v.Faults = fmt.Errorf("a text that the agent can compute: %w", err) // the sentence begins with "want"
+		}
+		validation := controldb.Validation{
+			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.Warnings, Zone: v.Zone,
+			Engine: schedule.Engine(), NextDueAt: v.Next, NextFireAt: v.Fire, Upcoming: v.Upcoming,
+			Description: v.Description, RecheckAt: v.RecheckAt,
+		}
+		if v.Faults != nil {
+			validation.Errors = schedule.ErrorJSON(v.Faults)
+		}
+		list = append(list, validation)
+	}
+	return list, more
 }
 
 // fire handles due instants and backfills. more means that the next round should follow at once.
@@ -343,10 +353,14 @@ func (s *scheduler) decideSchedules(d *decisions, due controldb.DueSchedules, ca
 		if d.full() {
 			return
 		}
-		decided, err := firing.Decide(definitionOf(sched), calendars, round)
-		if err != nil {
+		decided, err := guarded(func() (firing.Decision, error) { return s.engine.decide(definitionOf(sched), calendars, round) })
+		switch {
+		case errors.Is(err, firing.ErrUnknownKind):
 			s.skipKind(sched, err)
 			d.more = true
+			continue
+		case err != nil: // it stays due: it may wait for validation, or another agent may know its text
+			s.fail(sched, err)
 			continue
 		}
 		f := controldb.Firing{
@@ -374,14 +388,19 @@ func (s *scheduler) decideBackfills(d *decisions, due controldb.DueSchedules, ca
 			from = b.NextAt
 		}
 		f := controldb.Firing{Schedule: b.Schedule.ID, Revision: b.Schedule.Revision, Backfill: b.ID, DueAt: b.NextAt}
-		var err error
-		f.Runs, f.NextDueAt, err = firing.Backfill(definitionOf(b.Schedule), calendars, from, b.To)
+		runs, err := guarded(func() ([]time.Time, error) {
+			runs, next, err := s.engine.backfill(definitionOf(b.Schedule), calendars, from, b.To)
+			f.NextDueAt = next
+			return runs, err
+		})
+		f.Runs = runs
 		switch {
 		case errors.Is(err, firing.ErrUnknownKind):
 			s.skipKind(b.Schedule, err)
 			d.more = true
 			continue
 		case err != nil:
+			s.fail(b.Schedule, err)
 			f.Error = err.Error()
 		}
 		d.add(f, !f.NextDueAt.IsZero())
@@ -418,15 +437,6 @@ func (s *scheduler) skipKind(sched controldb.DueSchedule, err error) {
 	s.unknownKinds = append(s.unknownKinds, sched.Kind)
 	s.log.Warn("schedules of an unsupported kind wait for another agent; this is the first one",
 		zap.String(keyJobName, sched.JobName), zap.String(keySchedule, sched.Name), zap.Error(err))
-}
-
-// readCalendars parses the calendars of the control database, once for all schedules of a round.
-func readCalendars(list []controldb.CalendarText) firing.Calendars {
-	texts := map[string]string{}
-	for _, c := range list {
-		texts[c.Name] = c.Spec
-	}
-	return firing.ReadCalendars(texts)
 }
 
 // definitionOf returns the part of a stored schedule on which its due instants depend.

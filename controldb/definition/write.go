@@ -25,7 +25,8 @@ import (
 )
 
 // Write makes an object of the control database as wanted, in one transaction. have is nil if it
-// does not exist.
+// does not exist. A job or a target group that has changed since have was read is not changed; the
+// error is [dberror.ErrRevision]. The other kinds have no revision: the last writer wins.
 func Write(ctx context.Context, store *controldb.Store, want manifest.Object, have *Stored) error {
 	var match int64 // 0: it must not exist
 	if have != nil {
@@ -64,7 +65,8 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 	return fmt.Errorf("unknown kind %s", want.Kind)
 }
 
-// Remove deletes an object, unless it has changed since it was read.
+// Remove deletes an object. A job or a target group that has changed since it was read is not
+// deleted; the error is [dberror.ErrRevision]. The other kinds have no revision.
 func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	switch v := o.Value.(type) {
 	case *manifest.TargetGroup:

@@ -169,6 +169,8 @@ func (r *resolution) listAll(
 	lists := make([][]targets.Target, len(members))
 	errs := make([]error, len(members))
 	var wg sync.WaitGroup
+	var panics Panics
+	list := func(fn func()) { wg.Go(func() { panics.Keep(fn) }) }
 	for i, m := range members {
 		if !chosen(m) {
 			continue
@@ -178,7 +180,7 @@ func (r *resolution) listAll(
 			continue
 		}
 		if m.Stands != nil {
-			wg.Go(func() { // takes no place: the listing that it waits for needs one
+			list(func() { // takes no place: the listing that it waits for needs one
 				var err error
 				if lists[i], err = r.standsFor(ctx, m); err != nil {
 					errs[i] = &targets.MemberError{Member: m, Err: err}
@@ -187,7 +189,7 @@ func (r *resolution) listAll(
 			continue
 		}
 		r.places <- struct{}{}
-		wg.Go(func() {
+		list(func() {
 			defer func() { <-r.places }()
 			if ctx.Err() != nil {
 				errs[i] = &targets.MemberError{Member: m, Err: context.Cause(ctx)}
@@ -214,6 +216,7 @@ func (r *resolution) listAll(
 		})
 	}
 	wg.Wait()
+	panics.Pass()
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

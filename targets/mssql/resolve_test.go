@@ -98,6 +98,26 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// A panic while a member is listed reaches the caller, who can recover it: otherwise it would end
+// the process.
+func TestResolvePanics(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		text, _ := recover().(string)
+		require.Contains(t, text, "boom\n")
+		require.Contains(t, text, "resolve_test.go", "the stack of the panic")
+	}()
+	members := []targets.Member{{Kind: targets.SQLServer, Server: "a"}, {Kind: targets.SQLServer, Server: "b"}}
+	_, _, err := Resolve(t.Context(), members, func(_ context.Context, m targets.Member) ([]targets.Target, error) {
+		if m.Server == "a" {
+			panic("boom")
+		}
+		return nil, nil
+	})
+	require.NoError(t, err)
+	require.Fail(t, "the panic was lost")
+}
+
 func TestResolveErrors(t *testing.T) {
 	t.Parallel()
 	down := targets.Member{Kind: targets.SQLServer, Server: "down"}

@@ -68,13 +68,16 @@ func Each(
 	next := make(chan int)
 	var unreached unreachable
 	var workers sync.WaitGroup
+	var panics mssql.Panics
 	for range min(o.Parallel, len(list)) {
 		workers.Go(func() {
 			for i := range next {
-				errs[i] = unreached.try(list[i].Server, func() (bool, error) { return askOne(ctx, servers, list[i], o, ask) })
-				if o.Ended != nil {
-					o.Ended(errs[i])
-				}
+				panics.Keep(func() {
+					errs[i] = unreached.try(list[i].Server, func() (bool, error) { return askOne(ctx, servers, list[i], o, ask) })
+					if o.Ended != nil {
+						o.Ended(errs[i])
+					}
+				})
 			}
 		})
 	}
@@ -89,6 +92,7 @@ func Each(
 	}
 	close(next)
 	workers.Wait()
+	panics.Pass()
 	for i := asked; i < len(list); i++ {
 		errs[i] = context.Cause(ctx)
 	}

@@ -271,6 +271,28 @@ func TestSinkFails(t *testing.T) {
 	require.EqualValues(t, 3, sum.Rows)
 }
 
+// A panic of one target reaches the caller, who can recover it: otherwise it would end the process.
+// The other targets are asked first.
+func TestPanicOfATarget(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 4, tsqld.Config{}, nil)
+	var ended atomic.Int64
+	asked := reading(t, "SELECT n FROM t")
+	asked.Options.Ended = func(error) {
+		if ended.Add(1) == 1 {
+			panic("boom")
+		}
+	}
+	defer func() {
+		text, _ := recover().(string)
+		require.Contains(t, text, "boom\n")
+		require.EqualValues(t, 4, ended.Load())
+	}()
+	_, err := asked.Ask(t.Context(), f.servers, f.list, &lines{})
+	require.NoError(t, err)
+	require.Fail(t, "the panic was lost")
+}
+
 // Errors of targets do not disturb the others, and rows before an error have arrived.
 func TestFailures(t *testing.T) {
 	t.Parallel()

@@ -357,6 +357,15 @@ func TestGroupErrorsWithoutNames(t *testing.T) {
 	require.Equal(t, `Cannot open database "a".`, GroupErrors([]executions.Execution{alone})[0].Message, "one target: its error stays whole")
 }
 
+func TestUnrepeatable(t *testing.T) {
+	t.Parallel()
+	err := Unrepeatable(fmt.Errorf("extend: %w", dberror.ErrUnreachable), "jobagent rollout show 1", "extend it once more")
+	require.ErrorContains(t, err, "may have been made: see jobagent rollout show 1 before you repeat the command, which would extend it once more")
+	require.Equal(t, exit.CodeConnection, exit.Code(err))
+	refused := fmt.Errorf("extend: %w", dberror.ErrJobNotFound)
+	require.Equal(t, refused, Unrepeatable(refused, "", ""), "the server has answered: nothing was changed")
+}
+
 // If no answer to the start of a run comes, the run may have started: the error names the run, and
 // how to go on without a second one.
 func TestUnanswered(t *testing.T) {

@@ -88,6 +88,16 @@ func Started(p *output.Printer, id uuid.UUID, job, on string) {
 	fmt.Fprintf(p.Stderr, "run %s of job %s started%s\n", id, output.OneLine(job), on)
 }
 
+// Unrepeatable is what to return when a call has failed that changes something again if it is
+// repeated. If the connection broke, the error names the command that shows whether the change was
+// made, and what a repetition would do. Other errors stay as they are.
+func Unrepeatable(err error, show, again string) error {
+	if !errors.Is(err, dberror.ErrUnreachable) {
+		return err
+	}
+	return fmt.Errorf("%w; the change may have been made: see %s before you repeat the command, which would %s", err, show, again)
+}
+
 // Unanswered is what to return when the call that starts a run has failed. After Ctrl-C, or if the
 // connection broke, it is not known whether the run has started. Other errors stay as they are.
 // repeatable means that the command has the flag --execution-id, so that it can be repeated without

@@ -267,7 +267,10 @@ All files are checked first, and whether the objects exist that they mention. Th
 differs is changed, a job with its steps and schedules in one transaction. An object that is as
 defined is left alone: a second apply changes nothing. Objects that the files do not have are left
 alone, too, unless --prune is given. A run that is active goes on with the version of the job with
-which it began. If an object was changed by someone else meanwhile, it is not changed (exit code 6).`,
+which it began.
+
+A job or a target group that someone else has changed since it was compared is left as it is (exit
+code 6). Objects of the other kinds have no revision: the last writer wins.`,
 		Example: "  jobagent apply -f jobs --dry-run\n  jobagent apply -f jobs\n  jobagent export | jobagent apply -f -",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runApply(cmd, a, &f, opts)

@@ -273,6 +273,9 @@ type change struct {
 	// later means that an agent does it: the state of the roll-out is that from before, and says
 	// nothing about what comes next.
 	later bool
+	// again is what a second call would do, if that differs from no effect or an error; empty: it
+	// does not.
+	again string
 }
 
 // newChange returns a command that changes a roll-out, and then says what happens next.
@@ -293,6 +296,9 @@ func newChange(a *connect.App, c change) *cobra.Command {
 				}
 			}
 			if err := c.call(cmd.Context(), store, id, args); err != nil {
+				if c.again != "" {
+					err = runs.Unrepeatable(err, "jobagent rollout show "+id.String(), c.again)
+				}
 				return err
 			}
 			return c.print(cmd.Context(), a, store, id, c.done(args))
@@ -343,7 +349,8 @@ asks for another person, who started the roll-out cannot approve. It is recorded
 		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, _ []string) error {
 			return rollouts.On(store).Approve(ctx, id, wave, note)
 		},
-		done: said("approved the roll-out %s"),
+		done:  said("approved the roll-out %s"),
+		again: "approve another wave if one waits by then, unless --wave names this one",
 	})
 	cmd.Flags().StringVar(&wave, "wave", "", "`name` of the wave that is meant; absent: the one that waits")
 	cmd.Flags().StringVar(&note, "note", "", "`text` that is kept with the approval")
@@ -465,7 +472,8 @@ passed; else it is the next one, whose targets do not run.`,
 			skipped, err = skipWave(ctx, rollouts.On(store), id, wave)
 			return err
 		},
-		done: func(args []string) string { return fmt.Sprintf("skipped %s of the roll-out %s", skipped, args[0]) },
+		done:  func(args []string) string { return fmt.Sprintf("skipped %s of the roll-out %s", skipped, args[0]) },
+		again: "skip another wave, unless --wave names this one",
 	})
 	cmd.Flags().StringVar(&wave, "wave", "", "`name` of the wave")
 	return cmd
@@ -518,6 +526,7 @@ func newExtendCommand(a *connect.App) *cobra.Command {
 		done: func(args []string) string {
 			return fmt.Sprintf("extended the bake of the roll-out %s by %s", args[0], args[1])
 		},
+		again: "extend it once more",
 	})
 }
 
@@ -534,6 +543,7 @@ has paused at its deadline stays paused until it is resumed.`,
 		done: func(args []string) string {
 			return fmt.Sprintf("extended the deadline of the roll-out %s by %s", args[0], args[1])
 		},
+		again: "extend it once more",
 	})
 }
 
