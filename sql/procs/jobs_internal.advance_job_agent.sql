@@ -86,7 +86,7 @@ BEGIN
             o.holder IS NULL
             OR o.holder = @holder
             OR o.held_until <= @now
-            OR o.held_until > DATEADD(SECOND, @lease_seconds, @now) -- of before the clock was set back
+            OR o.held_until > DATEADD(SECOND, @lease_seconds + 60, @now) -- of before the clock was set back, not of a call beside this one
         );
     IF @@ROWCOUNT = 0
         RETURN 0;

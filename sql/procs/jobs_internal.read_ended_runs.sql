@@ -4,7 +4,7 @@
 -- A run can become visible later than another one that ended after it: its transaction took longer. So the reader passes as
 -- @read_through an instant some minutes ago, reads from there again from time to time, and remembers what it has read since.
 --
--- After the clock was set back, a hold that would last longer than @hold_seconds has ended, and what was read through in the future is read
+-- After the clock was set back, a hold that would last longer than any other has ended, and what was read through in the future is read
 -- from ten minutes before @now on.
 --
 -- Parameters:
@@ -38,7 +38,7 @@ BEGIN
     DECLARE @holder BIGINT;
     DECLARE @held_until DATETIME2(7);
     DECLARE @stored DATETIME2(7);
-    DECLARE @latest DATETIME2(7); -- end of a hold that begins
+    DECLARE @latest DATETIME2(7);
     DECLARE @held BIT = 0;
 
     IF @term_id IS NULL OR @hold_seconds IS NULL OR @hold_seconds < 1 OR @hold_seconds > 3600 OR @max IS NULL OR @max < 1
@@ -51,9 +51,10 @@ BEGIN
     FROM jobs_internal.trace_state AS s
     WHERE s.id = 1;
 
-    SET @latest = DATEADD(SECOND, @hold_seconds, @now);
+    -- No hold lasts for more than an hour. A call that overlaps this one may have a later time.
+    SET @latest = DATEADD(MINUTE, 61, @now);
     -- Most calls write nothing.
-    IF @holder = @term_id AND @stored <= @now AND @read_through IS NULL
+    IF @holder = @term_id AND @stored <= DATEADD(MINUTE, 1, @now) AND @read_through IS NULL
         AND @held_until > DATEADD(SECOND, @hold_seconds / 2, @now)
         AND @held_until <= @latest
         SET @held = 1;
@@ -61,13 +62,13 @@ BEGIN
     BEGIN
         -- It moves back only after the clock: the former holder may have read further.
         SET @stored = CASE
-            WHEN @stored > @now THEN DATEADD(MINUTE, -10, @now)
+            WHEN @stored > DATEADD(MINUTE, 1, @now) THEN DATEADD(MINUTE, -10, @now)
             WHEN @stored > @read_through THEN @stored
             ELSE COALESCE(@read_through, @stored, @now)
         END;
         UPDATE s
         SET s.term_id = @term_id,
-            s.held_until = @latest,
+            s.held_until = DATEADD(SECOND, @hold_seconds, @now),
             s.read_through = @stored
         FROM jobs_internal.trace_state AS s
         WHERE s.id = 1
