@@ -56,15 +56,15 @@ func TestLeaseDoesNotExtendATrustThatHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		l := &lease{term: controldb.Term{TTL: time.Minute}, trust: newTrust(began, time.Minute)}
-		canceled := 0
-		timer := time.AfterFunc(50*time.Second, func() { canceled++ })
+		var canceled atomic.Int32
+		timer := time.AfterFunc(50*time.Second, func() { canceled.Add(1) })
 		<-time.After(40 * time.Second)
 		require.True(t, l.extend(timer, began.Add(30*time.Second)))
 		require.Equal(t, began.Add(80*time.Second), l.trust.end())
 		<-time.After(39 * time.Second)
-		require.Zero(t, canceled)
+		require.Zero(t, canceled.Load())
 		<-time.After(2 * time.Second)
-		require.Equal(t, 1, canceled)
+		require.Equal(t, int32(1), canceled.Load())
 		require.False(t, l.extend(timer, began.Add(70*time.Second)))
 		require.Equal(t, began.Add(80*time.Second), l.trust.end())
 	})
