@@ -440,22 +440,25 @@ gates are evaluated again.`,
 }
 
 // skipWave skips a wave; without a name, the control database chooses it. It returns what to call
-// the wave.
+// the wave. An error means that nothing was skipped: a repetition may skip another wave.
 func skipWave(ctx context.Context, store rollouts.Store, id uuid.UUID, name string) (called string, err error) {
-	before, err := store.Waves(ctx, id)
-	if err == nil {
-		err = store.SkipWave(ctx, id, name)
+	if name != "" {
+		return fmt.Sprintf("the wave '%s'", name), store.SkipWave(ctx, id, name)
 	}
+	before, err := store.Waves(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	after, err := store.Waves(ctx, id)
+	if err := store.SkipWave(ctx, id, ""); err != nil {
+		return "", err
+	}
+	after, _ := store.Waves(ctx, id) // without them, the message does not name the wave
 	for i, w := range after {
 		if i < len(before) && w.State == rollouts.WaveSkipped && before[i].State != w.State {
 			return fmt.Sprintf("the wave '%s'", w.Name), nil
 		}
 	}
-	return "a wave", err
+	return "a wave", nil
 }
 
 func newSkipCommand(a *connect.App) *cobra.Command {
